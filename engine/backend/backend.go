@@ -1,0 +1,68 @@
+// Package backend is the seam between the engine and what computes: the CPU,
+// or a GPU. It holds two interfaces and the plain types that cross them.
+package backend
+
+import (
+	"context"
+
+	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/srs"
+)
+
+// Provider finds the devices of one kind. Safe for concurrent use.
+type Provider interface {
+	// Name is "cpu" or "cuda".
+	Name() string
+	// Devices lists what is there without creating contexts. A device that
+	// cannot be used is listed with the reason in Info.Unusable; an error
+	// says why there is no device of this kind at all.
+	Devices() ([]Info, error)
+	// Open makes a device ready. ordinal is Info.Ordinal.
+	Open(ordinal int) (Device, error)
+}
+
+// Device computes partitions. All methods may be called from many goroutines.
+type Device interface {
+	Info() Info
+
+	// Load makes p usable for Prove, checking its points, and pins nothing: a
+	// device may evict and reload it. Loading the same p again costs nothing.
+	Load(ctx context.Context, p *srs.Params) error
+
+	// Drop forgets p once the tasks that use it have ended. It does not wait.
+	Drop(p *srs.Params)
+
+	// Prove computes the five sums of one task. It returns ctx.Err() soon
+	// after ctx ends, and no longer reads the task's memory once it returned.
+	Prove(ctx context.Context, t *Task) (*groth16.Sums, error)
+
+	// Close waits for running tasks and gives everything back.
+	Close() error
+}
+
+// Task is one partition for a Device. The assignment has been validated
+// against the parameters: sizes, densities and popcounts fit. Scalars have
+// not been checked; a Device finds those not below the modulus while it reads
+// them and fails with groth16.ErrScalarRange.
+type Task struct {
+	Params     *srs.Params
+	Assignment *groth16.Assignment
+
+	// RowsRead is called exactly once, when A and B are no longer read, or
+	// when Prove is about to return without having read them.
+	RowsRead func()
+
+	// Stage reports the duration of a named stage; may be called from any
+	// goroutine. Never nil.
+	Stage func(name string, seconds float64)
+}
+
+// Info describes a device.
+type Info struct {
+	Backend  string // Provider.Name
+	Ordinal  int
+	Name     string // as the vendor calls it
+	Memory   uint64 // bytes of its own memory; for the CPU the machine's
+	Detail   string // driver, compute capability, instruction sets
+	Unusable string // why it is not used; empty if it is usable
+}

@@ -1,0 +1,6 @@
+// Package groth16 holds what a Groth16 proof over BLS12-381 is made of, apart
+// from the heavy sums: the assignment and its validation, the assembly of a
+// proof from five sums, and verification.
+//
+// It knows nothing of files, devices or scheduling.
+package groth16
