@@ -1,0 +1,207 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"unsafe"
+)
+
+// ErrClosed is returned by Do on a thread whose context has been closed.
+var ErrClosed = errors.New("cuda: context is closed")
+
+// Context is a context of our own on one card, never the primary one, which
+// other libraries of the process share. It costs about 0.5 GiB of device memory.
+type Context struct {
+	d       *Driver
+	dev     *Device
+	handle  contextHandle
+	mu      sync.Mutex
+	main    *Thread   // made the context and ends it
+	threads []*Thread // all others; guarded by mu
+	closed  bool      // guarded by mu
+}
+
+// Thread is an OS thread of ours on which its context is current.
+type Thread struct {
+	calls chan call
+	stop  chan struct{} // closed: take no more calls
+	ended chan struct{} // closed: the OS thread is gone
+}
+
+type call struct {
+	f    func(*Bound) error
+	done chan outcome
+}
+
+type outcome struct {
+	err   error
+	panic any
+	stack []byte
+}
+
+// Bound is a thread with its context current: what Thread.Do hands to its
+// function, which must neither keep it nor give it to another goroutine.
+type Bound struct {
+	d       *Driver
+	dev     *Device
+	scratch *launchScratch
+}
+
+// NewContext makes a context and its first thread.
+func (dev *Device) NewContext() (*Context, error) {
+	if dev.Unusable != "" {
+		return nil, fmt.Errorf("cuda: gpu%d %s: %s", dev.Ordinal, dev.Name, dev.Unusable)
+	}
+	c := &Context{d: dev.d, dev: dev}
+	main, err := c.startThread(func() error {
+		code := c.d.fn.CtxCreate(&c.handle, contextScheduleYield|contextMapHost, dev.handle)
+		return c.d.fail(code, dev.Ordinal, "cuCtxCreate", "")
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.main = main
+	return c, nil
+}
+
+// Device is the card the context is on.
+func (c *Context) Device() *Device { return c.dev }
+
+// Main is the thread that made the context.
+func (c *Context) Main() *Thread { return c.main }
+
+// NewThread starts another thread of the context.
+func (c *Context) NewThread() (*Thread, error) {
+	t, err := c.startThread(nil)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	closed := c.closed
+	if !closed {
+		c.threads = append(c.threads, t)
+	}
+	c.mu.Unlock()
+	if closed {
+		t.end()
+		return nil, ErrClosed
+	}
+	return t, nil
+}
+
+// startThread starts a thread, runs create on it, and makes the context current.
+func (c *Context) startThread(create func() error) (*Thread, error) {
+	t := &Thread{calls: make(chan call), stop: make(chan struct{}), ended: make(chan struct{})}
+	started := make(chan error)
+	go t.run(c, create, started)
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *Thread) run(c *Context, create func() error, started chan<- error) {
+	// Never unlocked: the OS thread ends with this goroutine, so that no other
+	// goroutine meets our context on it.
+	runtime.LockOSThread()
+	defer close(t.ended)
+	b, err := c.bind(create)
+	started <- err
+	if err != nil {
+		return
+	}
+	defer b.scratch.free()
+	for {
+		select {
+		case next := <-t.calls:
+			next.done <- runCall(next.f, b)
+		case <-t.stop:
+			return
+		}
+	}
+}
+
+func (c *Context) bind(create func() error) (*Bound, error) {
+	if create != nil {
+		if err := create(); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.d.fail(c.d.fn.CtxSetCurrent(c.handle), c.dev.Ordinal, "cuCtxSetCurrent", ""); err != nil {
+		return nil, err
+	}
+	scratch, err := newLaunchScratch()
+	return &Bound{d: c.d, dev: c.dev, scratch: scratch}, err
+}
+
+func runCall(f func(*Bound) error, b *Bound) (out outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = outcome{panic: p, stack: debug.Stack()}
+		}
+	}()
+	return outcome{err: f(b)}
+}
+
+// Do runs f on the thread and returns its error. Calls of many goroutines run
+// one after the other. A panic in f continues in the calling goroutine. f must
+// not call Do on the same thread.
+func (t *Thread) Do(f func(*Bound) error) error {
+	done := make(chan outcome, 1)
+	select {
+	case t.calls <- call{f, done}:
+	case <-t.stop:
+		return ErrClosed
+	}
+	out := <-done
+	if out.panic != nil {
+		panic(fmt.Sprintf("%v\n\non a CUDA thread:\n%s", out.panic, out.stack))
+	}
+	return out.err
+}
+
+// end stops the thread after the call it is in, and waits until it is gone.
+func (t *Thread) end() {
+	close(t.stop)
+	<-t.ended
+}
+
+// Close destroys the context, waiting for everything that runs on it: all its
+// memory, streams and modules go with it. Later calls of Do return ErrClosed.
+func (c *Context) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	threads := c.threads
+	c.mu.Unlock()
+	for _, t := range threads {
+		t.end()
+	}
+	err := c.main.Do(func(*Bound) error {
+		return c.d.fail(c.d.fn.CtxDestroy(c.handle), c.dev.Ordinal, "cuCtxDestroy", "")
+	})
+	c.main.end()
+	return err
+}
+
+// Device is the card the calls act on.
+func (b *Bound) Device() *Device { return b.dev }
+
+func (b *Bound) fail(code Result, call, detail string, args ...any) error {
+	return b.d.fail(code, b.dev.Ordinal, call, detail, args...)
+}
+
+// SynchronizeDeviceWide waits for everything enqueued on the context. Never on
+// a job's path.
+func (b *Bound) SynchronizeDeviceWide() error {
+	return b.fail(b.d.fn.CtxSynchronize(), "cuCtxSynchronize", "")
+}
+
+// bytesOf is the address of a slice's first byte, nil when it is empty.
+func bytesOf(p []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(p)) }

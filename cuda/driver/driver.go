@@ -1,0 +1,213 @@
+// Package driver binds the CUDA driver API at run time: no cgo, no SDK, and no
+// fault when there is no driver, only an error that says so.
+//
+// Calls that need a current context are methods of Bound, and a Bound exists
+// only inside Thread.Do, on an OS thread of our own: no call ever runs on a
+// caller's thread, whose current context belongs to the caller.
+package driver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// MinVersion is the least driver version that runs our kernel images, built
+// with CUDA 13.0: as cuDriverGetVersion counts, 1000 major + 10 minor.
+const MinVersion = 13000
+
+// minRelease is the Linux driver release that MinVersion came with.
+const minRelease = "580"
+
+// ErrOldDriver is returned by Open for a driver older than MinVersion.
+var ErrOldDriver = errors.New("driver too old")
+
+// Driver is the loaded and initialised driver library.
+type Driver struct {
+	fn      Table
+	path    string
+	version int
+}
+
+var opened struct {
+	sync.Mutex
+	driver *Driver
+	err    error
+	done   bool
+}
+
+// Open loads the driver and initialises it, once a process: later calls return
+// the first answer. CUZK_CUDA_LIB replaces the path of the library.
+func Open() (*Driver, error) {
+	opened.Lock()
+	defer opened.Unlock()
+	if !opened.done {
+		opened.driver, opened.err = open()
+		opened.done = true
+	}
+	return opened.driver, opened.err
+}
+
+func open() (*Driver, error) {
+	handle, path, err := openLibrary()
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{path: path}
+	if err := d.fill(handle); err != nil {
+		return nil, err
+	}
+	if err := d.fail(d.fn.Init(0), -1, "cuInit", ""); err != nil {
+		return nil, err
+	}
+	var version int32
+	if err := d.fail(d.fn.DriverGetVersion(&version), -1, "cuDriverGetVersion", ""); err != nil {
+		return nil, err
+	}
+	d.version = int(version)
+	return d, d.checkVersion()
+}
+
+// fill looks every function of the table up and reports all that are missing.
+func (d *Driver) fill(handle uintptr) error {
+	table := reflect.ValueOf(&d.fn).Elem()
+	var missing []string
+	var reason error
+	for i := range table.NumField() {
+		name, option, _ := strings.Cut(table.Type().Field(i).Tag.Get("cu"), ",")
+		address, err := symbol(handle, name)
+		switch {
+		case err == nil:
+			register(table.Field(i).Addr().Interface(), address)
+		case option != "optional":
+			missing = append(missing, name)
+			reason = err
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("cuda: %s lacks %d functions (%s): %w; driver release %s or newer is needed",
+			d.path, len(missing), strings.Join(missing, ", "), reason, minRelease)
+	}
+	return nil
+}
+
+func (d *Driver) checkVersion() error {
+	if d.version >= MinVersion {
+		return nil
+	}
+	return fmt.Errorf("cuda: %w: %s supports CUDA %s, the kernels need %s (driver release %s or newer)",
+		ErrOldDriver, d.path, versionText(d.version), versionText(MinVersion), minRelease)
+}
+
+// Version is the newest CUDA version the driver supports, as "13.0".
+func (d *Driver) Version() string { return versionText(d.version) }
+
+// Path is the library that was loaded, as it was asked for.
+func (d *Driver) Path() string { return d.path }
+
+// Simulated reports whether the library is the tests' simulator.
+func (d *Driver) Simulated() bool { return d.fn.SimNote != nil }
+
+func versionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
+
+// Device is one card as the driver numbers it, after CUDA_VISIBLE_DEVICES.
+type Device struct {
+	d       *Driver
+	handle  deviceHandle
+	Ordinal int
+	Name    string
+	Bytes   uint64   // of device memory, all of it
+	UUID    [16]byte // the same in every process on this machine
+
+	ComputeMajor, ComputeMinor int
+	Multiprocessors            int
+	L2Bytes                    int
+
+	// Unusable says why the card cannot be used; empty if it can.
+	Unusable string
+}
+
+// Devices lists the cards. It makes no context.
+func (d *Driver) Devices() ([]*Device, error) {
+	var count int32
+	code := d.fn.DeviceGetCount(&count)
+	if code == ErrorNoDevice {
+		return nil, nil
+	}
+	if err := d.fail(code, -1, "cuDeviceGetCount", ""); err != nil {
+		return nil, err
+	}
+	devices := make([]*Device, count)
+	for i := range devices {
+		dev, err := d.device(i)
+		if err != nil {
+			return nil, err
+		}
+		devices[i] = dev
+	}
+	return devices, nil
+}
+
+func (d *Driver) device(ordinal int) (*Device, error) {
+	dev := &Device{d: d, Ordinal: ordinal}
+	if err := d.fail(d.fn.DeviceGet(&dev.handle, int32(ordinal)), ordinal, "cuDeviceGet", ""); err != nil {
+		return nil, err
+	}
+	var name [256]byte
+	if err := d.fail(d.fn.DeviceGetName(&name[0], int32(len(name)), dev.handle), ordinal, "cuDeviceGetName", ""); err != nil {
+		return nil, err
+	}
+	text, _, _ := bytes.Cut(name[:], []byte{0})
+	dev.Name = string(text)
+	if err := d.fail(d.fn.DeviceTotalMem(&dev.Bytes, dev.handle), ordinal, "cuDeviceTotalMem", ""); err != nil {
+		return nil, err
+	}
+	if err := d.fail(d.fn.DeviceGetUUID(&dev.UUID, dev.handle), ordinal, "cuDeviceGetUuid", ""); err != nil {
+		return nil, err
+	}
+	return dev, dev.readAttributes()
+}
+
+func (dev *Device) readAttributes() error {
+	var mode, virtual int
+	for _, a := range []struct {
+		to *int
+		id Attribute
+	}{
+		{&dev.ComputeMajor, AttrComputeMajor},
+		{&dev.ComputeMinor, AttrComputeMinor},
+		{&dev.Multiprocessors, AttrMultiprocessors},
+		{&dev.L2Bytes, AttrL2Bytes},
+		{&mode, AttrComputeMode},
+		{&virtual, AttrVirtualMemoryManaged},
+	} {
+		v, err := dev.Attribute(a.id)
+		if err != nil {
+			return err
+		}
+		*a.to = v
+	}
+	switch {
+	case mode == computeModeProhibited:
+		dev.Unusable = "compute mode is Prohibited (nvidia-smi -c 0 allows contexts)"
+	case virtual == 0:
+		dev.Unusable = "the driver offers no virtual memory management on this card"
+	case dev.ComputeMajor < minComputeMajor:
+		dev.Unusable = fmt.Sprintf("compute capability %d.%d, the kernels need %d.0 or newer",
+			dev.ComputeMajor, dev.ComputeMinor, minComputeMajor)
+	}
+	return nil
+}
+
+// minComputeMajor is the oldest architecture in our kernel images, sm_80.
+const minComputeMajor = 8
+
+// Attribute reads one device attribute.
+func (dev *Device) Attribute(a Attribute) (int, error) {
+	var v int32
+	err := dev.d.fail(dev.d.fn.DeviceGetAttribute(&v, a, dev.handle), dev.Ordinal, "cuDeviceGetAttribute", "%d", a)
+	return int(v), err
+}

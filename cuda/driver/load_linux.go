@@ -1,0 +1,42 @@
+package driver
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/ebitengine/purego"
+)
+
+// libraryVariable names the driver library to load instead of the system's;
+// tests point it at a simulator.
+const libraryVariable = "CUZK_CUDA_LIB"
+
+// libraryName is what every installation of the driver offers to the loader.
+const libraryName = "libcuda.so.1"
+
+// openLibrary loads the driver's library and returns its handle and path.
+func openLibrary() (handle uintptr, path string, err error) {
+	path = os.Getenv(libraryVariable)
+	if path == "" {
+		path = libraryName
+	}
+	// dlerror is kept per thread: call both on the same one.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	handle, err = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return 0, path, fmt.Errorf("cuda: no driver library: %w", err)
+	}
+	return handle, path, nil
+}
+
+// symbol looks a function up; the error is the loader's.
+func symbol(handle uintptr, name string) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return purego.Dlsym(handle, name)
+}
+
+// register makes *field, a func, call the C function at address.
+func register(field any, address uintptr) { purego.RegisterFunc(field, address) }
