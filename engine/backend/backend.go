@@ -9,9 +9,15 @@ import (
 	"github.com/libcuzk/libcuzk/engine/srs"
 )
 
+// Names of the providers.
+const (
+	CPU  = "cpu"
+	CUDA = "cuda"
+)
+
 // Provider finds the devices of one kind. Safe for concurrent use.
 type Provider interface {
-	// Name is "cpu" or "cuda".
+	// Name is CPU or CUDA.
 	Name() string
 	// Devices lists what is there without creating contexts. A device that
 	// cannot be used is listed with the reason in Info.Unusable; an error
