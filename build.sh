@@ -1,4 +1,180 @@
 #!/usr/bin/env bash
 # The one door to building and testing libcuzk. `./build.sh help` lists the commands.
-set -eu
+set -euo pipefail
 cd "$(dirname "$0")"
+
+TOOLS=$PWD/.tools
+CLANG_FORMAT_VERSION=19.1.7
+FUZZ_SECONDS=${CUZK_FUZZ_SECONDS:-10}
+
+usage() {
+    cat <<'TEXT'
+usage: ./build.sh [command]
+
+  lib              build/libcuzk.so, headers, pkg-config and CMake files (the default)
+  static           build/libcuzk.a
+  kernels          the CUDA kernel image; needs no GPU (CUZK_CUDA_ARCHS="90 ptx" narrows it)
+  demo             build, prove a real SHA-256 circuit and verify it; on the GPU if there is one
+  test             everything: formatting, lint, unit tests, race tests, model, C, Rust
+  lint             formatting and static checks only
+  install PREFIX   copy what was built under PREFIX
+  clean            remove build/ and what the tests made; keeps .tools/
+  help             this text
+
+options: --cpu-only leaves the CUDA kernels out of lib, static, demo and test
+TEXT
+}
+
+# need TOOL PACKAGE: stops unless TOOL is there, naming the Debian package.
+need() {
+    command -v "$1" >/dev/null || {
+        echo "build.sh: $1 is missing; on Debian: apt-get install $2" >&2
+        exit 1
+    }
+}
+
+# step NAME COMMAND...: runs it and prints how long it took.
+step() {
+    local name=$1 start=$SECONDS
+    shift
+    echo "=== $name: $*"
+    "$@"
+    echo "=== $name: ok, $((SECONDS - start)) s"
+}
+
+need_compilers() {
+    need go golang
+    need gcc gcc
+    need python3 python3
+    need nm binutils
+}
+
+lib() {
+    need_compilers
+    [ "$CPU_ONLY" = 1 ] || step kernels cuda/kernels/build.sh
+    step lib capi/build.sh lib
+}
+
+static() {
+    need_compilers
+    [ "$CPU_ONLY" = 1 ] || step kernels cuda/kernels/build.sh
+    step static capi/build.sh static
+}
+
+demo() {
+    need cargo cargo
+    lib
+    step demo bindings/rust/check.sh demo
+}
+
+# python_tool NAME VERSION: installs a PyPI tool into .tools/ and prints its path.
+python_tool() {
+    local dir=$TOOLS/$1-$2
+    if [ ! -x "$dir/bin/$1" ]; then
+        python3 -m venv "$dir" && "$dir/bin/pip" install --quiet "$1==$2" >&2
+    fi
+    echo "$dir/bin/$1"
+}
+
+check_gofmt() {
+    local bad
+    bad=$(git ls-files '*.go' | xargs gofmt -l)
+    [ -z "$bad" ] || { echo "not gofmt-ed: $bad" >&2; return 1; }
+}
+
+check_clang_format() {
+    local tool
+    tool=$(python_tool clang-format "$CLANG_FORMAT_VERSION")
+    git ls-files '*.c' '*.h' '*.cpp' '*.cu' '*.cuh' | xargs "$tool" --dry-run --Werror
+}
+
+# Debian's package, unpacked into .tools/ where the system has none.
+shellcheck_tool() {
+    command -v shellcheck && return
+    if [ ! -x "$TOOLS/shellcheck/usr/bin/shellcheck" ]; then
+        mkdir -p "$TOOLS/shellcheck" && (
+            cd "$TOOLS/shellcheck"
+            need apt-get shellcheck
+            apt-get download shellcheck >/dev/null 2>&1 || { apt-get update >/dev/null; apt-get download shellcheck >/dev/null; }
+            dpkg -x shellcheck_*.deb .
+        )
+    fi
+    echo "$TOOLS/shellcheck/usr/bin/shellcheck"
+}
+
+check_shell() {
+    git ls-files '*.sh' .ci/run | xargs "$(shellcheck_tool)"
+}
+
+lint() {
+    need_compilers
+    need cargo cargo
+    step gofmt check_gofmt
+    step vet go vet ./...
+    step staticcheck go tool staticcheck ./...
+    step clang-format check_clang_format
+    step shellcheck check_shell
+    step rustfmt bindings/rust/check.sh fmt
+    step clippy bindings/rust/check.sh clippy
+}
+
+fuzz() {
+    local target
+    for target in engine/srs:FuzzOpen engine/groth16:FuzzValidate; do
+        step "fuzz $target" go test "./${target%%:*}" -run '^$' -fuzz "^${target##*:}\$" -fuzztime "${FUZZ_SECONDS}s"
+    done
+}
+
+tests() {
+    need g++ g++
+    need cmake cmake
+    need pkg-config pkg-config
+    lint
+    lib
+    static
+    step "go test" go test ./...
+    step "go test -race" go test -race -short ./engine/... ./capi/...
+    step model tests/model/run.sh
+    fuzz
+    step rust bindings/rust/check.sh test
+    step "rust doc" bindings/rust/check.sh doc
+    echo "=== all tests passed in $SECONDS s"
+}
+
+install_to() {
+    [ -n "${1:-}" ] || { echo "build.sh: install needs a PREFIX" >&2; exit 2; }
+    [ -e build/libcuzk.so ] || { echo "build.sh: nothing is built; run ./build.sh lib first" >&2; exit 1; }
+    capi/build.sh install "$1"
+}
+
+clean() {
+    rm -rf build bindings/rust/target
+}
+
+CPU_ONLY=0
+args=()
+for arg in "$@"; do
+    case $arg in
+    --cpu-only) CPU_ONLY=1 ;;
+    *) args+=("$arg") ;;
+    esac
+done
+export CPU_ONLY
+set -- "${args[@]:-lib}"
+
+case $1 in
+lib) lib ;;
+static) static ;;
+kernels) step kernels cuda/kernels/build.sh ;;
+demo) demo ;;
+test) tests ;;
+lint) lint ;;
+install) install_to "${2:-}" ;;
+clean) clean ;;
+help | --help | -h) usage ;;
+*)
+    echo "build.sh: no command '$1'" >&2
+    usage >&2
+    exit 2
+    ;;
+esac
