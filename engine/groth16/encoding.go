@@ -1,0 +1,79 @@
+package groth16
+
+import (
+	"fmt"
+
+	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
+)
+
+// ProofBytes is the length of an encoded proof: A and C in G1 take 48 bytes
+// each, B in G2 takes 96.
+const ProofBytes = 2*bls.SizeOfG1AffineCompressed + bls.SizeOfG2AffineCompressed
+
+const (
+	offsetB = bls.SizeOfG1AffineCompressed
+	offsetC = offsetB + bls.SizeOfG2AffineCompressed
+)
+
+// Bytes encodes p as A, B, C, each compressed: big endian canonical x (for B
+// x.c1 before x.c0), flags in the three top bits.
+// Source: zkcrypto/bls12_381, notes on serialization (the zcash encoding).
+func (p *Proof) Bytes() [ProofBytes]byte {
+	var out [ProofBytes]byte
+	a, b, c := p.A.Bytes(), p.B.Bytes(), p.C.Bytes()
+	copy(out[:], a[:])
+	copy(out[offsetB:], b[:])
+	copy(out[offsetC:], c[:])
+	return out
+}
+
+// ParseProof decodes what Bytes gives. Points outside the subgroup and at
+// infinity are refused with ErrProofPoint or ErrEncoding.
+func ParseProof(data []byte) (*Proof, error) {
+	if len(data) != ProofBytes {
+		return nil, fmt.Errorf("groth16: %w: %d bytes, expected %d", ErrEncoding, len(data), ProofBytes)
+	}
+	var p Proof
+	for _, part := range []struct {
+		name   string
+		decode func([]byte) (int, error)
+		data   []byte
+	}{
+		{"A", p.A.SetBytes, data[:offsetB]},
+		{"B", p.B.SetBytes, data[offsetB:offsetC]},
+		{"C", p.C.SetBytes, data[offsetC:]},
+	} {
+		// The decoder takes the uncompressed form by the same call; here the
+		// flag that tells them apart must say compressed.
+		const compressed = 0x80
+		if part.data[0]&compressed == 0 {
+			return nil, fmt.Errorf("groth16: %w: %s is not in compressed form", ErrEncoding, part.name)
+		}
+		if _, err := part.decode(part.data); err != nil {
+			return nil, fmt.Errorf("groth16: %w: %s: %w", ErrEncoding, part.name, err)
+		}
+	}
+	return &p, p.checkPoints()
+}
+
+// checkPoints returns ErrProofPoint unless A, B and C are on the curve, in the
+// prime-order subgroup and not at infinity.
+func (p *Proof) checkPoints() error {
+	for _, part := range []struct {
+		name string
+		inf  bool
+		good func() bool
+	}{
+		{"A", p.A.IsInfinity(), p.A.IsInSubGroup},
+		{"B", p.B.IsInfinity(), p.B.IsInSubGroup},
+		{"C", p.C.IsInfinity(), p.C.IsInSubGroup},
+	} {
+		if part.inf {
+			return fmt.Errorf("groth16: %w: %s is at infinity", ErrProofPoint, part.name)
+		}
+		if !part.good() {
+			return fmt.Errorf("groth16: %w: %s is not in the prime-order subgroup of the curve", ErrProofPoint, part.name)
+		}
+	}
+	return nil
+}
