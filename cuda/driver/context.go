@@ -75,12 +75,18 @@ func (c *Context) Main() *Thread { return c.main }
 
 // NewThread starts another thread of the context.
 func (c *Context) NewThread() (*Thread, error) {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
 	t, err := c.startThread(nil)
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
-	closed := c.closed
+	closed = c.closed
 	if !closed {
 		c.threads = append(c.threads, t)
 	}
