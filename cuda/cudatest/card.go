@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/image"
 )
 
 // RequireVariable set to 1 makes a missing device a failure instead of a skip.
@@ -22,7 +23,7 @@ type Card struct {
 	T       testing.TB
 	Context *driver.Context
 	Stream  driver.Stream
-	module  *driver.Module
+	modules []*driver.Module
 	held    []driver.DevicePtr
 }
 
@@ -55,19 +56,35 @@ func absent(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// Open makes a context on the first usable device and loads image, if not nil.
-func Open(t testing.TB, image []byte) *Card {
+// Open makes a context on the first usable device.
+func Open(t testing.TB) *Card {
 	t.Helper()
 	ctx, err := Device(t).NewContext()
 	require.NoError(t, err)
 	c := &Card{T: t, Context: ctx}
 	t.Cleanup(c.close)
 	c.Do(func(b *driver.Bound) (err error) {
-		if c.Stream, err = b.NewStream(); err != nil || image == nil {
-			return err
-		}
-		c.module, err = b.LoadModule(image)
+		c.Stream, err = b.NewStream()
 		return err
+	})
+	return c
+}
+
+// OpenWithKernels also loads the kernel images that image.Find finds.
+func OpenWithKernels(t testing.TB) *Card {
+	t.Helper()
+	c := Open(t)
+	set, err := image.Find()
+	require.NoError(t, err)
+	c.Do(func(b *driver.Bound) error {
+		for _, data := range set.Images {
+			m, err := b.LoadModule(data)
+			if err != nil {
+				return err
+			}
+			c.modules = append(c.modules, m)
+		}
+		return nil
 	})
 	return c
 }
@@ -82,8 +99,8 @@ func (c *Card) close() {
 				return err
 			}
 		}
-		if c.module != nil {
-			if err := b.UnloadModule(c.module); err != nil {
+		for _, m := range c.modules {
+			if err := b.UnloadModule(m); err != nil {
 				return err
 			}
 		}
@@ -165,12 +182,12 @@ func (c *Card) staged(bytes uint64, f func(*driver.Bound, []byte) error) {
 	})
 }
 
-// Function looks a kernel of the image up.
+// Function looks a kernel up in the images.
 func (c *Card) Function(name string) driver.Function {
 	c.T.Helper()
 	var f driver.Function
 	c.Do(func(b *driver.Bound) (err error) {
-		f, err = b.Function(c.module, name)
+		f, err = b.FunctionIn(c.modules, name)
 		return err
 	})
 	return f

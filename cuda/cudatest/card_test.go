@@ -10,7 +10,7 @@ import (
 )
 
 func TestCopyThereAndBack(t *testing.T) {
-	c := Open(t, nil)
+	c := Open(t)
 	want := make([]uint32, 1<<20)
 	for i := range want {
 		want[i] = uint32(i) * 2654435761
@@ -20,7 +20,7 @@ func TestCopyThereAndBack(t *testing.T) {
 }
 
 func TestThreadsShareAContext(t *testing.T) {
-	c := Open(t, nil)
+	c := Open(t)
 	p := Upload(c, []uint64{1, 2, 3})
 	second, err := c.Context.NewThread()
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestThreadsShareAContext(t *testing.T) {
 }
 
 func TestVirtualMemory(t *testing.T) {
-	c := Open(t, nil)
+	c := Open(t)
 	c.Do(func(b *driver.Bound) error {
 		unit, err := b.Granularity()
 		require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestVirtualMemory(t *testing.T) {
 }
 
 func TestTooMuchMemorySaysHowMuch(t *testing.T) {
-	c := Open(t, nil)
+	c := Open(t)
 	err := c.Context.Main().Do(func(b *driver.Bound) error {
 		_, err := b.MemAlloc(1 << 50)
 		return err

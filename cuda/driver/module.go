@@ -38,6 +38,17 @@ func (b *Bound) Function(m *Module, name string) (Function, error) {
 	return f, err
 }
 
+// FunctionIn looks a kernel up in several modules; the first that has it wins.
+func (b *Bound) FunctionIn(modules []*Module, name string) (Function, error) {
+	for _, m := range modules {
+		f, err := b.Function(m, name)
+		if !Is(err, ErrorNotFound) {
+			return f, err
+		}
+	}
+	return 0, fmt.Errorf("cuda: none of %d kernel images has kernel %s", len(modules), name)
+}
+
 // FunctionAttribute reads an attribute of a kernel.
 func (b *Bound) FunctionAttribute(f Function, a FuncAttribute) (int, error) {
 	var v int32

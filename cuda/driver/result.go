@@ -17,6 +17,7 @@ const (
 	ErrorInvalidValue Result = 1
 	ErrorOutOfMemory  Result = 2
 	ErrorNoDevice     Result = 100
+	ErrorNotFound     Result = 500
 	ErrorNotReady     Result = 600
 )
 

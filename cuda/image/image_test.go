@@ -10,55 +10,70 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFind(t *testing.T) {
-	dir := t.TempDir()
-	named := filepath.Join(dir, "named.fatbin")
-	require.NoError(t, os.WriteFile(named, []byte("named"), 0o600))
-	empty := filepath.Join(dir, "empty.fatbin")
-	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	embedded := fstest.MapFS{FileName: {Data: []byte("inside")}}
+// folder makes a folder with the given files, each holding text.
+func folder(t *testing.T, path, text string, names ...string) string {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(path, 0o700))
+	for _, name := range names {
+		require.NoError(t, os.WriteFile(filepath.Join(path, name), []byte(text), 0o600))
+	}
+	return path
+}
 
+func TestLibraryPathOfATestIsTheTest(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	library, err := libraryPath()
 	require.NoError(t, err)
-	assert.Equal(t, self, library, "a test binary is its own library")
+	assert.Equal(t, self, library)
+}
+
+func TestFind(t *testing.T) {
+	names := []string{"msm", "ntt"}
+	embedded := fstest.MapFS{"msm.fatbin": {Data: []byte("in1")}, "ntt.fatbin": {Data: []byte("in2")}}
 
 	t.Run("the variable comes first", func(t *testing.T) {
+		named := folder(t, t.TempDir(), "named", "msm.fatbin", "ntt.fatbin")
 		t.Setenv(Variable, named)
-		got, err := Find(embedded)
+		got, err := find(embedded, names)
 		require.NoError(t, err)
-		assert.Equal(t, &Image{[]byte("named"), "CUZK_KERNELS=" + named}, got)
+		assert.Equal(t, &Set{[][]byte{[]byte("named"), []byte("named")}, "CUZK_KERNELS=" + named}, got)
 	})
-	t.Run("a named file must be there", func(t *testing.T) {
-		t.Setenv(Variable, named+".gone")
-		_, err := Find(embedded)
-		assert.ErrorIs(t, err, os.ErrNotExist)
-		assert.ErrorContains(t, err, "CUZK_KERNELS")
+	t.Run("a named folder must be there", func(t *testing.T) {
+		t.Setenv(Variable, filepath.Join(t.TempDir(), "gone"))
+		_, err := find(embedded, names)
+		assert.ErrorIs(t, err, ErrNone)
+		assert.ErrorContains(t, err, "gone")
+	})
+	t.Run("a folder must have all images", func(t *testing.T) {
+		t.Setenv(Variable, folder(t, t.TempDir(), "named", "ntt.fatbin"))
+		_, err := find(embedded, names)
+		assert.ErrorContains(t, err, "1 of 2 are missing: [msm.fatbin]")
 	})
 	t.Run("an empty file is no image", func(t *testing.T) {
-		t.Setenv(Variable, empty)
-		_, err := Find(embedded)
-		assert.EqualError(t, err, "cuda: kernel image CUZK_KERNELS="+empty+" is empty")
+		t.Setenv(Variable, folder(t, t.TempDir(), "", "msm.fatbin", "ntt.fatbin"))
+		_, err := find(embedded, names)
+		assert.ErrorContains(t, err, "msm.fatbin is empty")
 	})
-	t.Run("else the embedded one", func(t *testing.T) {
+	t.Run("else the embedded ones", func(t *testing.T) {
 		t.Setenv(Variable, "")
-		got, err := Find(embedded)
+		got, err := find(embedded, names)
 		require.NoError(t, err)
-		assert.Equal(t, &Image{[]byte("inside"), "embedded"}, got)
+		assert.Equal(t, &Set{[][]byte{[]byte("in1"), []byte("in2")}, "embedded"}, got)
 	})
-	t.Run("beside the library before the embedded one", func(t *testing.T) {
+	t.Run("beside the library before the embedded ones", func(t *testing.T) {
 		t.Setenv(Variable, "")
-		beside := filepath.Join(filepath.Dir(library), FileName)
-		require.NoError(t, os.WriteFile(beside, []byte("beside"), 0o600))
-		t.Cleanup(func() { os.Remove(beside) })
-		got, err := Find(embedded)
+		library, err := libraryPath()
 		require.NoError(t, err)
-		assert.Equal(t, &Image{[]byte("beside"), beside}, got)
+		beside := folder(t, filepath.Join(filepath.Dir(library), FolderBeside), "beside", "msm.fatbin", "ntt.fatbin")
+		t.Cleanup(func() { os.RemoveAll(beside) })
+		got, err := find(embedded, names)
+		require.NoError(t, err)
+		assert.Equal(t, beside, got.Origin)
 	})
 	t.Run("nowhere: says where it looked", func(t *testing.T) {
 		t.Setenv(Variable, "")
-		_, err := Find(fstest.MapFS{})
+		_, err := find(fstest.MapFS{"README.md": {}}, names)
 		assert.ErrorIs(t, err, ErrNone)
 		assert.ErrorContains(t, err, "built without kernels")
 	})
