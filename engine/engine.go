@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/srs"
+)
+
+// Engine owns the devices and their workers. One a process is enough: two on
+// one GPU would each plan with the whole of its memory.
+type Engine struct {
+	log       *slog.Logger
+	devices   []*device // every device found, in the order of Devices; fixed by New
+	preferred []*device // those that take jobs for AnyDevice; fixed by New
+	gpuReason string    // why there is no GPU in devices; fixed by New
+
+	mu     sync.Mutex
+	sets   map[*srs.Params]*paramSet // guarded by mu; open parameter sets
+	jobs   map[*Job]struct{}         // guarded by mu; jobs that have not ended
+	closed bool                      // guarded by mu
+	ended  sync.WaitGroup            // one for every job in jobs and every begin
+}
+
+// DeviceInfo is a device as the engine sees it.
+type DeviceInfo struct {
+	backend.Info
+	Workers int // running now; 0 until the device gets its first job
+}
+
+// New lists the devices of cfg.Providers. It opens none: a device gets its
+// context, its memory and its workers with its first job.
+func New(cfg Config) (*Engine, error) {
+	if err := checkWorkers(cfg.Workers); err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		log:  cfg.Log,
+		sets: map[*srs.Params]*paramSet{},
+		jobs: map[*Job]struct{}{},
+	}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	var missing []string
+	for _, p := range cfg.Providers {
+		infos, err := p.Devices()
+		if err != nil {
+			e.log.Info("no devices", "backend", p.Name(), "reason", err)
+			missing = append(missing, fmt.Sprintf("%s: %v", p.Name(), err))
+		}
+		e.addDevices(p, infos, cfg.Workers)
+	}
+	if len(e.preferred) == 0 {
+		return nil, fmt.Errorf("%w: no usable device (%s)", ErrNoDevice, strings.Join(missing, "; "))
+	}
+	e.gpuReason = e.whyNoGPU(missing)
+	return e, nil
+}
+
+// addDevices appends one provider's devices; the first provider with a usable
+// one becomes the preferred.
+func (e *Engine) addDevices(p backend.Provider, infos []backend.Info, workers int) {
+	choose := len(e.preferred) == 0
+	for _, info := range infos {
+		d := newDevice(e, p, info, workers)
+		e.devices = append(e.devices, d)
+		if info.Unusable != "" {
+			e.log.Warn("device is not used", "backend", info.Backend, "device", info.Name, "reason", info.Unusable)
+		} else if choose {
+			e.preferred = append(e.preferred, d)
+		}
+	}
+}
+
+func (e *Engine) whyNoGPU(missing []string) string {
+	var unusable []string
+	for _, d := range e.devices {
+		switch {
+		case d.info.Backend == backend.CPU:
+		case d.info.Unusable == "":
+			return ""
+		default:
+			unusable = append(unusable, d.info.Name+": "+d.info.Unusable)
+		}
+	}
+	if reasons := append(missing, unusable...); len(reasons) > 0 {
+		return strings.Join(reasons, "; ")
+	}
+	return "built without a GPU back end"
+}
+
+// GPUReason says why no GPU is used; empty if one is.
+func (e *Engine) GPUReason() string { return e.gpuReason }
+
+// Devices lists every device found, usable or not, in the order that
+// ProveOptions.Device counts.
+func (e *Engine) Devices() []DeviceInfo {
+	list := make([]DeviceInfo, len(e.devices))
+	for i, d := range e.devices {
+		list[i] = DeviceInfo{Info: d.info, Workers: d.runningWorkers()}
+	}
+	return list
+}
+
+// SetWorkers sets the number of jobs that each device carries at the same
+// time, at any time; 0 is the default. Running jobs are not disturbed: with
+// fewer workers the surplus ones end after their job.
+func (e *Engine) SetWorkers(n int) error {
+	if err := checkWorkers(n); err != nil {
+		return err
+	}
+	for _, d := range e.devices {
+		d.setWorkers(n)
+	}
+	return nil
+}
+
+// Close refuses new work, cancels the jobs that have not ended, waits for
+// them, and gives all memory back. Open SRS handles become invalid.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return ErrClosed
+	}
+	e.closed = true
+	running := make([]*Job, 0, len(e.jobs))
+	for j := range e.jobs {
+		running = append(running, j)
+	}
+	e.mu.Unlock()
+
+	for _, j := range running {
+		j.stop(ErrClosed)
+	}
+	e.ended.Wait()
+
+	e.dropAllSets()
+	var failed []error
+	for _, d := range e.devices {
+		if err := d.close(); err != nil {
+			failed = append(failed, fmt.Errorf("engine: closing %s: %w", d.info.Name, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// begin keeps Close waiting until the caller calls e.ended.Done.
+func (e *Engine) begin() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	e.ended.Add(1)
+	return nil
+}
+
+// chooseDevice is the device for one partition: the one named, else the
+// preferred one with the fewest partitions on it.
+func (e *Engine) chooseDevice(index int) (*device, error) {
+	if index != AnyDevice {
+		if index < 0 || index >= len(e.devices) {
+			return nil, fmt.Errorf("%w: device %d, expected %d (any) or 0 to %d", ErrNoDevice, index, AnyDevice, len(e.devices)-1)
+		}
+		d := e.devices[index]
+		if d.info.Unusable != "" {
+			return nil, fmt.Errorf("%w: device %d (%s) cannot be used: %s", ErrNoDevice, index, d.info.Name, d.info.Unusable)
+		}
+		return d, nil
+	}
+	best := e.preferred[0]
+	for _, d := range e.preferred[1:] {
+		if d.load.Load() < best.load.Load() {
+			best = d
+		}
+	}
+	return best, nil
+}

@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/sched"
+)
+
+// Partition is one proof to make: an assignment with its blinding scalars,
+// which must be uniform for zero knowledge.
+type Partition struct {
+	Assignment *Assignment
+	R, S       fr.Element
+}
+
+// Job is a started call: partitions of one parameter set. The memory of its
+// assignments is read until Done is closed; rows A and B only until WaitRows
+// returns nil.
+type Job struct {
+	id     uint64
+	engine *Engine
+	set    *paramSet // pinned until the job ends
+	opt    ProveOptions
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	unread   atomic.Int64  // partitions whose rows are still read
+	rowsDone chan struct{} // closed when unread reaches 0
+	done     chan struct{} // closed when left reaches 0
+
+	mu     sync.Mutex
+	left   int     // guarded by mu; partitions without an outcome
+	err    error   // guarded by mu; the first failure
+	proofs []Proof // guarded by mu until done is closed
+}
+
+// partition is one element of a job on its way to a worker.
+type partition struct {
+	job      *Job
+	index    int
+	in       Partition
+	device   *device
+	entry    *sched.Entry[*partition] // guarded by job.mu; set once queued
+	readOnce sync.Once
+	stages   stageTimes
+}
+
+var jobIDs atomic.Uint64
+
+// Start validates parts against s and queues them. A mistake in any of them
+// is returned here, with its index, and nothing is started. ctx ending
+// cancels the job. No partitions is a job that is done at once.
+//
+// Errors: those of groth16.Validate, ErrReleased, ErrNoDevice, ErrOption,
+// ErrClosed.
+func (e *Engine) Start(ctx context.Context, s *SRS, parts []Partition, opt ProveOptions) (*Job, error) {
+	set, err := s.pin(e)
+	if err != nil {
+		return nil, err
+	}
+	j, err := e.newJob(ctx, set, parts, opt)
+	if err != nil {
+		set.unpin()
+		return nil, err
+	}
+	j.queueAll(parts)
+	return j, nil
+}
+
+func (e *Engine) newJob(ctx context.Context, set *paramSet, parts []Partition, opt ProveOptions) (*Job, error) {
+	if !opt.Priority.Valid() {
+		return nil, fmt.Errorf("%w: priority is %d, expected %d to %d", ErrOption, opt.Priority, PriorityDefault, PriorityCritical)
+	}
+	if _, err := e.chooseDevice(opt.Device); err != nil {
+		return nil, err
+	}
+	for i := range parts {
+		if err := validate(&parts[i], set.params.Counts()); err != nil {
+			return nil, fmt.Errorf("partition %d: %w", i, err)
+		}
+	}
+	j := &Job{
+		id: jobIDs.Add(1), engine: e, set: set, opt: opt,
+		rowsDone: make(chan struct{}), done: make(chan struct{}),
+		left: len(parts), proofs: make([]Proof, len(parts)),
+	}
+	j.ctx, j.cancel = context.WithCancelCause(ctx)
+	j.unread.Store(int64(len(parts)))
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, ErrClosed
+	}
+	e.jobs[j] = struct{}{}
+	e.ended.Add(1)
+	return j, nil
+}
+
+func validate(p *Partition, counts groth16.Counts) error {
+	if err := groth16.Validate(p.Assignment, counts); err != nil {
+		return err
+	}
+	for _, blinding := range []struct {
+		name  string
+		value *fr.Element
+	}{{"r", &p.R}, {"s", &p.S}} {
+		if err := groth16.CheckScalar(blinding.name, -1, blinding.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queueAll hands every partition to a device. Failing to queue one is that
+// partition's outcome.
+func (j *Job) queueAll(parts []Partition) {
+	if len(parts) == 0 {
+		close(j.rowsDone)
+		j.end()
+		return
+	}
+	queued := make([]*partition, len(parts))
+	for i := range parts {
+		p := &partition{job: j, index: i, in: parts[i]}
+		queued[i] = p
+		d, err := j.engine.chooseDevice(j.opt.Device)
+		if err != nil {
+			p.fail(err)
+			continue
+		}
+		p.device = d
+		entry, err := d.push(p, j.opt.Priority)
+		if err != nil {
+			p.fail(err)
+			continue
+		}
+		j.mu.Lock()
+		p.entry = entry
+		j.mu.Unlock()
+	}
+	// A cancelled job's waiting partitions answer at once instead of waiting
+	// for a worker.
+	context.AfterFunc(j.ctx, func() {
+		for _, p := range queued {
+			j.mu.Lock()
+			entry := p.entry
+			j.mu.Unlock()
+			if entry != nil && p.device.queue.Remove(entry) {
+				p.device.load.Add(-1)
+				p.fail(j.stopped())
+			}
+		}
+	})
+}
+
+func (p *partition) fail(err error) {
+	p.rowsRead()
+	p.job.finish(p, Proof{}, err)
+}
+
+// rowsRead notes that A and B of this partition are no longer read.
+func (p *partition) rowsRead() {
+	p.readOnce.Do(func() {
+		if p.job.unread.Add(-1) == 0 {
+			close(p.job.rowsDone)
+		}
+	})
+}
+
+// finish records one partition's outcome. The first failure stops the others.
+func (j *Job) finish(p *partition, proof Proof, err error) {
+	j.mu.Lock()
+	if err == nil {
+		j.proofs[p.index] = proof
+	} else if j.err == nil {
+		j.err = fmt.Errorf("partition %d: %w", p.index, err)
+	}
+	first := j.err
+	j.left--
+	last := j.left == 0
+	j.mu.Unlock()
+	if last {
+		j.end()
+	} else if first != nil {
+		j.cancel(first)
+	}
+}
+
+// end lets go of everything the job held and answers its waiters.
+func (j *Job) end() {
+	j.cancel(nil)
+	j.set.unpin()
+	e := j.engine
+	e.mu.Lock()
+	delete(e.jobs, j)
+	e.mu.Unlock()
+	close(j.done)
+	e.ended.Done()
+}
+
+// Done is closed when the job has ended and no longer reads its memory.
+func (j *Job) Done() <-chan struct{} { return j.done }
+
+// Wait returns the proofs once all are made, or the job's first error, after
+// which its memory is no longer read. When ctx ends first it returns ctx's
+// error and the job goes on. May be called any number of times.
+func (j *Job) Wait(ctx context.Context) ([]Proof, error) {
+	if err := wait(ctx, j.done); err != nil {
+		return nil, err
+	}
+	if j.err != nil {
+		return nil, j.err
+	}
+	return j.proofs, nil
+}
+
+// WaitRows returns nil once no A or B of the job is read any more, whatever
+// its outcome, or ctx's error.
+func (j *Job) WaitRows(ctx context.Context) error { return wait(ctx, j.rowsDone) }
+
+// Cancel asks the job to stop. It does not wait: memory is in use until Done.
+func (j *Job) Cancel() { j.stop(ErrCancelled) }
+
+func (j *Job) stop(reason error) { j.cancel(reason) }
+
+// stopped is why the job should not go on, or nil.
+func (j *Job) stopped() error {
+	if j.ctx.Err() == nil {
+		return nil
+	}
+	cause := context.Cause(j.ctx)
+	if errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrCancelled, cause)
+	}
+	return cause
+}
+
+// Prove is Start and Wait for one partition. When ctx ends it cancels the job
+// and returns once the assignment is no longer read.
+func (e *Engine) Prove(ctx context.Context, s *SRS, part Partition, opt ProveOptions) (Proof, error) {
+	j, err := e.Start(ctx, s, []Partition{part}, opt)
+	if err != nil {
+		return Proof{}, err
+	}
+	proofs, err := j.Wait(context.WithoutCancel(ctx))
+	if err != nil {
+		return Proof{}, err
+	}
+	return proofs[0], nil
+}
+
+// wait prefers done over an ended ctx, so that a poll with an expired ctx
+// sees a finished job.
+func wait(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	default:
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

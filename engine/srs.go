@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/srs"
+)
+
+// SRSOptions are the settings of OpenSRS.
+type SRSOptions struct {
+	CheckSubgroup bool // every point, not only the verifying key's; slow
+}
+
+// SRS is a handle to an open parameter set. Sets opened twice share memory.
+// A new handle holds one reference.
+type SRS struct {
+	engine *Engine
+	set    *paramSet
+
+	mu   sync.Mutex
+	refs int // guarded by mu; 0 means released
+}
+
+// SRSInfo are the facts of a parameter set.
+type SRSInfo struct {
+	DomainSize uint64 // m
+	NumInputs  uint64 // with the leading one
+	NumAux     uint64
+	NumA       uint64 // points of the A query
+	NumB       uint64 // points of the B query, in each group
+	FileBytes  uint64 // of the set as a file
+	PointBytes uint64 // of all points, in host or in device memory
+}
+
+// paramSet is one srs.Params with what the engine keeps beside it. Handles
+// and jobs pin it; when the last lets go, devices and memory forget it.
+type paramSet struct {
+	engine *Engine
+	params *srs.Params
+	pins   int // guarded by engine.mu
+
+	mu     sync.Mutex
+	loaded map[*device]backend.Device // guarded by mu; where Load succeeded
+
+	key     func() (*groth16.PreparedKey, error)
+	dropped sync.Once
+}
+
+// OpenSRS reads and checks a parameter file and makes it ready on the device
+// that will use it. The path may be deleted as soon as this returns.
+// Errors: those of package srs, of the device, ErrClosed.
+func (e *Engine) OpenSRS(ctx context.Context, path string, opt SRSOptions) (*SRS, error) {
+	p, err := srs.Open(path, srs.Options{SubgroupCheck: opt.CheckSubgroup})
+	if err != nil {
+		return nil, err
+	}
+	return e.AddSRS(ctx, p)
+}
+
+// AddSRS takes over one reference to p, also when it fails.
+func (e *Engine) AddSRS(ctx context.Context, p *srs.Params) (*SRS, error) {
+	if err := e.begin(); err != nil {
+		return nil, errors.Join(err, p.Release())
+	}
+	defer e.ended.Done()
+	set := e.adopt(p)
+	d, err := e.chooseDevice(AnyDevice)
+	if err == nil {
+		var dev backend.Device
+		if dev, err = d.open(); err == nil {
+			err = set.loadOn(ctx, d, dev)
+		}
+	}
+	if err != nil {
+		set.unpin()
+		return nil, err
+	}
+	return &SRS{engine: e, set: set, refs: 1}, nil
+}
+
+// adopt finds or makes the set of p and pins it. The set holds one reference
+// to p, however many handles there are.
+func (e *Engine) adopt(p *srs.Params) *paramSet {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	set := e.sets[p]
+	if set == nil {
+		set = &paramSet{engine: e, params: p, loaded: map[*device]backend.Device{}}
+		set.key = sync.OnceValues(func() (*groth16.PreparedKey, error) {
+			return groth16.Prepare(p.VerifyingKey())
+		})
+		e.sets[p] = set
+	} else if err := p.Release(); err != nil {
+		e.log.Warn("parameter set shared twice", "error", err)
+	}
+	set.pins++
+	return set
+}
+
+func (s *paramSet) preparedKey() (*groth16.PreparedKey, error) { return s.key() }
+
+// loadOn makes the set usable on d, once.
+func (s *paramSet) loadOn(ctx context.Context, d *device, dev backend.Device) error {
+	if err := dev.Load(ctx, s.params); err != nil {
+		return fmt.Errorf("engine: loading parameters on %s: %w", d.info.Name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loaded[d] = dev
+	return nil
+}
+
+// unpin gives one pin back; the last one frees the set.
+func (s *paramSet) unpin() {
+	e := s.engine
+	e.mu.Lock()
+	s.pins--
+	last := s.pins == 0
+	if last {
+		delete(e.sets, s.params)
+	}
+	e.mu.Unlock()
+	if last {
+		s.drop()
+	}
+}
+
+// drop forgets the set on every device and in host memory, once.
+func (s *paramSet) drop() {
+	s.dropped.Do(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, dev := range s.loaded {
+			dev.Drop(s.params)
+		}
+		if err := s.params.Release(); err != nil {
+			s.engine.log.Warn("freeing a parameter set", "error", err)
+		}
+	})
+}
+
+// dropAllSets frees what handles still pin when the engine closes. Jobs have
+// ended; what still holds a pin reads the verifying key and no points.
+func (e *Engine) dropAllSets() {
+	e.mu.Lock()
+	sets := e.sets
+	e.sets = nil
+	e.mu.Unlock()
+	for _, set := range sets {
+		set.drop()
+	}
+}
+
+// pin adds a pin for a job of engine e.
+func (s *SRS) pin(e *Engine) (*paramSet, error) {
+	if s.engine != e {
+		return nil, fmt.Errorf("%w: the parameter set was opened by another engine", ErrOption)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refs == 0 {
+		return nil, ErrReleased
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, ErrClosed
+	}
+	s.set.pins++
+	return s.set, nil
+}
+
+// Retain adds a reference to the handle.
+func (s *SRS) Retain() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refs == 0 {
+		return ErrReleased
+	}
+	s.refs++
+	return nil
+}
+
+// Release gives a reference back. With the last one the handle becomes
+// invalid; jobs that were started keep the set until they end.
+func (s *SRS) Release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refs == 0 {
+		return ErrReleased
+	}
+	s.refs--
+	if s.refs == 0 {
+		s.set.unpin()
+	}
+	return nil
+}
+
+// Info returns the facts of the set. Error: ErrReleased.
+func (s *SRS) Info() (SRSInfo, error) {
+	set, err := s.pin(s.engine)
+	if err != nil {
+		return SRSInfo{}, err
+	}
+	defer set.unpin()
+	c := set.params.Counts()
+	return SRSInfo{
+		DomainSize: domainSize(c.H),
+		NumInputs:  uint64(c.IC),
+		NumAux:     uint64(c.L),
+		NumA:       uint64(c.A),
+		NumB:       uint64(c.BG1),
+		FileBytes:  uint64(set.params.FileBytes()),
+		PointBytes: uint64(set.params.PointBytes()),
+	}, nil
+}
+
+// domainSize is the m that h points belong to: there are m-1 of them, or m
+// where the setup kept the last one, which is never used. One point fits both
+// m = 1 and m = 2; rows decide, and the larger is told.
+func domainSize(h int) uint64 {
+	if h > 1 && h&(h-1) == 0 {
+		return uint64(h)
+	}
+	return uint64(h) + 1
+}
+
+// Verify checks a proof from anywhere against the set's verifying key. inputs
+// includes the leading one. Errors: those of groth16.PreparedKey.Verify.
+func (s *SRS) Verify(inputs []fr.Element, proof *Proof) error {
+	set, err := s.pin(s.engine)
+	if err != nil {
+		return err
+	}
+	defer set.unpin()
+	key, err := set.preparedKey()
+	if err != nil {
+		return err
+	}
+	return key.Verify(inputs, proof)
+}

@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+)
+
+// work is one worker: it carries partitions until ctx ends or the queue is
+// closed. A partition that was taken is always carried to its end.
+func (d *device) work(ctx context.Context) {
+	defer func() {
+		d.mu.Lock()
+		d.running--
+		d.mu.Unlock()
+	}()
+	for {
+		p, err := d.queue.Pop(ctx)
+		if err != nil {
+			return
+		}
+		d.carry(p)
+	}
+}
+
+// carry proves one partition and gives its job the outcome, whatever it is.
+func (d *device) carry(p *partition) {
+	defer d.load.Add(-1)
+	start := time.Now()
+	proof, err := d.prove(p)
+	p.rowsRead()
+	log := d.engine.log.With("job", p.job.id, "partition", p.index, "device", d.info.Name, "seconds", time.Since(start).Seconds())
+	switch {
+	case err == nil:
+		log.Debug("proved", "stages", p.stages.snapshot())
+	case errors.Is(err, ErrCancelled), errors.Is(err, ErrClosed):
+		log.Debug("stopped", "reason", err)
+	default:
+		log.Error("failed", "error", err)
+	}
+	p.job.finish(p, proof, err)
+}
+
+// prove is the partition's way through the back end. A panic anywhere below
+// fails this partition alone.
+func (d *device) prove(p *partition) (proof Proof, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: panic: %v\n%s", ErrInternal, r, debug.Stack())
+		}
+	}()
+	ctx := p.job.ctx
+	if err := p.job.stopped(); err != nil {
+		return Proof{}, err
+	}
+	dev, err := d.open()
+	if err != nil {
+		return Proof{}, err
+	}
+	sums, err := d.sums(ctx, dev, p)
+	if err != nil {
+		// The reason for stopping says more than the context's error.
+		if stop := p.job.stopped(); stop != nil {
+			err = stop
+		}
+		return Proof{}, err
+	}
+	return p.finish(sums)
+}
+
+func (d *device) sums(ctx context.Context, dev backend.Device, p *partition) (*groth16.Sums, error) {
+	if err := p.job.set.loadOn(ctx, d, dev); err != nil {
+		return nil, err
+	}
+	return dev.Prove(ctx, &backend.Task{
+		Params:     p.job.set.params,
+		Assignment: p.in.Assignment,
+		RowsRead:   p.rowsRead,
+		Stage:      p.stages.add,
+	})
+}
+
+// finish makes the proof of the sums and checks it.
+func (p *partition) finish(sums *groth16.Sums) (Proof, error) {
+	set := p.job.set
+	proof, err := groth16.Assemble(set.params.VerifyingKey(), sums, &p.in.R, &p.in.S)
+	if err != nil {
+		return Proof{}, err
+	}
+	if !p.job.opt.SkipSelfCheck {
+		if err := p.selfCheck(set, proof); err != nil {
+			return Proof{}, err
+		}
+	}
+	return *proof, nil
+}
+
+func (p *partition) selfCheck(set *paramSet, proof *Proof) error {
+	start := time.Now()
+	key, err := set.preparedKey()
+	if err != nil {
+		return err
+	}
+	err = key.Verify(p.in.Assignment.Inputs, proof)
+	p.stages.add("self-check", time.Since(start).Seconds())
+	if errors.Is(err, groth16.ErrProofInvalid) {
+		// The rows were given back when they had been read.
+		const rowsReadable = false
+		return fmt.Errorf("%w: %w", ErrUnsatisfied, groth16.Explain(err, p.in.Assignment, rowsReadable))
+	}
+	return err
+}
+
+// stageTimes collects the durations that a back end reports.
+type stageTimes struct {
+	mu      sync.Mutex
+	seconds map[string]float64 // guarded by mu; a stage that runs twice adds up
+}
+
+func (t *stageTimes) add(name string, seconds float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seconds == nil {
+		t.seconds = map[string]float64{}
+	}
+	t.seconds[name] += seconds
+}
+
+func (t *stageTimes) snapshot() map[string]float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	copied := make(map[string]float64, len(t.seconds))
+	for name, s := range t.seconds {
+		copied[name] = s
+	}
+	return copied
+}
