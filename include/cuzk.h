@@ -190,7 +190,7 @@ typedef struct cuzk_srs_info {
     uint64_t num_a;       /* points for the a query: num_inputs + popcount(a_aux) */
     uint64_t num_b;       /* points for the b query: popcounts of b_inputs and b_aux */
     uint64_t file_bytes;
-    uint64_t host_bytes;  /* held by the converted points now */
+    uint64_t point_bytes; /* of all points, in host or in device memory */
 } cuzk_srs_info;
 
 /* Set out->struct_size first. Errors: HANDLE, NULL, ALIGNMENT, STRUCT_SIZE. */
