@@ -15,7 +15,7 @@ import (
 // Options say how strictly a file is read.
 type Options struct {
 	// SubgroupCheck also checks that every point has order r, which takes
-	// roughly a hundred times as long as the rest. The verifying key is
+	// about fifty times as long as the rest. The verifying key is
 	// always checked.
 	SubgroupCheck bool
 	// AllowInfinity takes infinity in h, l, a, b_g1 and b_g2. bellperson
