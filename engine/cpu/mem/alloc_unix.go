@@ -1,0 +1,15 @@
+//go:build unix
+
+package mem
+
+import "golang.org/x/sys/unix"
+
+func allocate(n int) ([]byte, error) {
+	return unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+}
+
+func release(raw []byte) {
+	if err := unix.Munmap(raw); err != nil {
+		panic("BUG: mem: unmapping a buffer: " + err.Error())
+	}
+}
