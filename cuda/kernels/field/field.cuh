@@ -1,0 +1,118 @@
+// A prime field in Montgomery form, fully reduced at all times.
+#pragma once
+
+#include "field/carry.cuh"
+
+// A source file that defines CUZK_INLINE_PRODUCTS before its first include
+// gets field products inlined: right where products are few and hot (NTT,
+// bucket accumulation in G1). Otherwise a product is a call, which keeps code
+// within the instruction cache and compile time short.
+#ifdef CUZK_INLINE_PRODUCTS
+#define CUZK_PRODUCT CUZK_FN
+#else
+#define CUZK_PRODUCT CUZK_CALL
+#endif
+
+namespace cuzk {
+
+// M: constants of the field. N u32 limbs; mod(i), one(i) = 2^(32 N) mod M and
+// square(i) = 2^(64 N) mod M limb by limb; INV32, INV64 = -1/M mod 2^32, 2^64.
+template <class M> struct alignas(16) Field {
+    u32 limb[M::N];
+
+    CUZK_FN static Field zero() {
+        Field r;
+        CUZK_UNROLL
+        for (int i = 0; i < M::N; i++)
+            r.limb[i] = 0;
+        return r;
+    }
+    CUZK_FN static Field one() {
+        Field r;
+        CUZK_UNROLL
+        for (int i = 0; i < M::N; i++)
+            r.limb[i] = M::one(i);
+        return r;
+    }
+
+    CUZK_FN bool is_zero() const {
+        u32 any = 0;
+        CUZK_UNROLL
+        for (int i = 0; i < M::N; i++)
+            any |= limb[i];
+        return any == 0;
+    }
+    CUZK_FN bool operator==(const Field &b) const {
+        u32 any = 0;
+        CUZK_UNROLL
+        for (int i = 0; i < M::N; i++)
+            any |= limb[i] ^ b.limb[i];
+        return any == 0;
+    }
+
+    // Whether the limbs are below the modulus; false only for outside data.
+    CUZK_FN bool is_reduced() const {
+        for (int i = M::N - 1; i > 0; i--)
+            if (limb[i] != M::mod(i))
+                return limb[i] < M::mod(i);
+        return limb[0] < M::mod(0);
+    }
+
+    CUZK_FN Field operator+(const Field &b) const {
+        Field r;
+        add_mod<M>(r.limb, limb, b.limb);
+        return r;
+    }
+    CUZK_FN Field operator-(const Field &b) const {
+        Field r;
+        sub_mod<M>(r.limb, limb, b.limb);
+        return r;
+    }
+    CUZK_FN Field operator-() const { return zero() - *this; }
+    CUZK_FN Field doubled() const { return *this + *this; }
+    CUZK_FN Field operator*(const Field &b) const { return product(*this, b); }
+    CUZK_FN Field squared() const { return product(*this, *this); }
+
+    // x * 2^(32 N) and x / 2^(32 N): into Montgomery form and out of it.
+    CUZK_FN Field to_montgomery() const {
+        Field f;
+        CUZK_UNROLL
+        for (int i = 0; i < M::N; i++)
+            f.limb[i] = M::square(i);
+        return *this * f;
+    }
+    CUZK_FN Field from_montgomery() const {
+        Field f = zero();
+        f.limb[0] = 1;
+        return *this * f;
+    }
+
+    // 1/x = x^(M - 2) (Fermat); 0 for 0. About 1.5 products a bit.
+    CUZK_CALL static Field inverse(Field x) {
+        Field r = one();
+        CUZK_NO_UNROLL
+        for (int i = 32 * M::N - 1; i >= 0; i--) {
+            r = r.squared();
+            u32 word = exponent(i / 32);
+            if (word >> (i % 32) & 1)
+                r = r * x;
+        }
+        return r;
+    }
+
+  private:
+    // Limb i of M - 2. Limb 1 of both moduli is not 0, so a borrow ends there.
+    CUZK_FN static u32 exponent(int i) {
+        if (i == 0)
+            return M::mod(0) - 2;
+        return M::mod(i) - (i == 1 && M::mod(0) < 2 ? 1 : 0);
+    }
+
+    CUZK_PRODUCT static Field product(Field a, Field b) {
+        Field r;
+        mul_mont<M>(r.limb, a.limb, b.limb);
+        return r;
+    }
+};
+
+} // namespace cuzk

@@ -1,0 +1,187 @@
+// Bucket sums of an MSM over one group, from pairs sorted by msm/sort.cu.
+//
+// The sorted list is cut into runs of equal length, one thread each, whatever
+// the buckets are: a bucket that takes every pair is as fast as any. A bucket
+// belongs to the run in which it starts, and that run stores its part there.
+// The part of a bucket that an earlier run started goes to heads[run]; merge
+// adds heads to their buckets, again by runs of equal length with heads of
+// their own, until one run is left.
+#pragma once
+
+#include "curve/groups.cuh"
+
+namespace cuzk {
+
+template <class G> struct AccumulateArgs {
+    const Affine<typename G::F> *points;
+    const u32 *sorted;                // bit 31: subtract
+    const u32 *offsets;               // offsets[buckets_n + 1] into sorted
+    XYZZ<typename G::F> *buckets;     // empty buckets are not written
+    XYZZ<typename G::F> *heads;       // heads[runs]
+    u32 *head_buckets;                // head_buckets[runs], NONE where there is no head
+    u32 buckets_n, run, runs;
+    u32 pad;
+};
+
+// The largest b in [low, n) with offsets[b] <= e, for offsets[low] <= e.
+CUZK_FN u32 bucket_of(const u32 *offsets, u32 low, u32 n, u32 e) {
+    u32 high = n;
+    while (high - low > 1) {
+        u32 middle = low + (high - low) / 2;
+        if (constant_load(offsets, middle) <= e)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+template <class G> CUZK_FN void accumulate(const AccumulateArgs<G> &a) {
+    typedef typename G::F F;
+    u64 t = global_thread();
+    if (t >= a.runs)
+        return;
+    u32 total = constant_load(a.offsets, a.buckets_n);
+    u64 first = t * a.run;
+    u32 head = NONE;
+    if (first < total) {
+        u32 e = (u32)first, end = total - e < a.run ? total : e + a.run;
+        u32 b = bucket_of(a.offsets, 0, a.buckets_n, e);
+        u32 next = constant_load(a.offsets, b + 1);
+        if (constant_load(a.offsets, b) < e)
+            head = b;
+        XYZZ<F> sum = XYZZ<F>::infinity();
+        CUZK_NO_UNROLL
+        for (;;) {
+            u32 entry = constant_load(a.sorted, e);
+            Affine<F> p = constant_load(a.points, entry & 0x7fffffffu);
+            if (entry >> 31)
+                p = -p;
+            sum.add(p);
+            e++;
+            if (e < next && e < end)
+                continue;
+            if (b == head)
+                global_store(a.heads, t, sum);
+            else
+                global_store(a.buckets, b, sum);
+            if (e >= end)
+                break;
+            sum = XYZZ<F>::infinity();
+            b++;
+            next = constant_load(a.offsets, b + 1);
+            if (next <= e) { // empty buckets between
+                b = bucket_of(a.offsets, b, a.buckets_n, e);
+                next = constant_load(a.offsets, b + 1);
+            }
+        }
+    }
+    global_store(a.head_buckets, t, head);
+}
+
+template <class G> struct MergeArgs {
+    const XYZZ<typename G::F> *in; // in[n]
+    const u32 *in_buckets;         // in_buckets[n], NONE where in[i] is unset
+    XYZZ<typename G::F> *buckets;
+    XYZZ<typename G::F> *out; // out[ceil(n / run)]
+    u32 *out_buckets;
+    u32 n, run;
+};
+
+template <class G> CUZK_FN void merge(const MergeArgs<G> &a) {
+    typedef typename G::F F;
+    u64 t = global_thread(), first = t * a.run;
+    if (first >= a.n)
+        return;
+    u64 end = first + a.run < a.n ? first + a.run : a.n;
+    // A bucket continued from the run before is passed on; a bucket that
+    // starts here is added to. At most one run starts a given bucket.
+    u32 continued = first > 0 ? constant_load(a.in_buckets, first - 1) : NONE;
+    u32 out = NONE;
+    u64 i = first;
+    while (i < end) {
+        u32 b = constant_load(a.in_buckets, i);
+        if (b == NONE) {
+            i++;
+            continue;
+        }
+        bool pass_on = i == first && b == continued;
+        XYZZ<F> sum = pass_on ? XYZZ<F>::infinity() : global_load(a.buckets, b);
+        for (; i < end && constant_load(a.in_buckets, i) == b; i++)
+            sum.add(constant_load(a.in, i));
+        if (pass_on) {
+            out = b;
+            global_store(a.out, t, sum);
+        } else {
+            global_store(a.buckets, b, sum);
+        }
+    }
+    global_store(a.out_buckets, t, out);
+}
+
+// out[t] = sum over the buckets i of chunk t of (i + 1) bucket_i, where i
+// counts from 0 in each window: running sums from the top, and then the
+// chunk's first index times its plain sum.
+template <class G> struct ReduceArgs {
+    const XYZZ<typename G::F> *buckets;
+    const u32 *offsets;       // tells empty buckets
+    XYZZ<typename G::F> *out; // out[windows * per_window / chunk]
+    u32 per_window, chunk, windows;
+    u32 pad;
+};
+
+template <class G> CUZK_FN void reduce(const ReduceArgs<G> &a) {
+    typedef typename G::F F;
+    u64 t = global_thread(), first = t * a.chunk;
+    if (first >= (u64)a.windows * a.per_window)
+        return;
+    XYZZ<F> sum = XYZZ<F>::infinity(), weighted = XYZZ<F>::infinity();
+    u32 above = constant_load(a.offsets, first + a.chunk);
+    CUZK_NO_UNROLL
+    for (u32 i = a.chunk; i-- > 0;) {
+        u32 begin = constant_load(a.offsets, first + i);
+        if (begin != above)
+            sum.add(constant_load(a.buckets, first + i));
+        above = begin;
+        weighted.add(sum);
+    }
+    weighted.add(sum.times((u32)(first % a.per_window)));
+    global_store(a.out, t, weighted);
+}
+
+// out[y * grid_x + x] = sum of in[y * per + i] over the i of block x. With
+// grid_x = 1 that is one point for each of grid_y segments.
+template <class G> struct SumArgs {
+    const XYZZ<typename G::F> *in;
+    XYZZ<typename G::F> *out;
+    u32 per;
+    u32 pad;
+};
+
+// Adds up one point a thread; thread 0 returns the sum. `half` is shared
+// memory for block_threads() / 2 points; a power of two of threads.
+template <class F> CUZK_FN XYZZ<F> block_sum(XYZZ<F> mine, XYZZ<F> *half) {
+    CUZK_NO_UNROLL
+    for (u32 width = block_threads() / 2; width > 0; width /= 2) {
+        if (thread_x() >= width && thread_x() < 2 * width)
+            half[thread_x() - width] = mine;
+        block_barrier();
+        if (thread_x() < width)
+            mine.add(half[thread_x()]);
+        block_barrier();
+    }
+    return mine;
+}
+
+template <class G> CUZK_FN void sum_points(const SumArgs<G> &a, XYZZ<typename G::F> *half) {
+    typedef typename G::F F;
+    XYZZ<F> sum = XYZZ<F>::infinity();
+    CUZK_NO_UNROLL
+    for (u64 i = global_thread(); i < a.per; i += global_threads())
+        sum.add(constant_load(a.in, (u64)block_y() * a.per + i));
+    sum = block_sum(sum, half);
+    if (thread_x() == 0)
+        global_store(a.out, (u64)block_y() * grid_x() + block_x(), sum);
+}
+
+} // namespace cuzk

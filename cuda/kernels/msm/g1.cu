@@ -1,0 +1,16 @@
+// MSM kernels of G1 other than the accumulation. msm/bucket.cuh says what they
+// compute. Two XYZZ points are live at a time (96 registers).
+#include "msm/bucket.cuh"
+
+namespace cuzk {
+
+constexpr u32 SUM_THREADS = 128;
+
+CUZK_KERNEL(cuzk_msm_g1_merge, MergeArgs<G1>, 128, 2) { merge<G1>(a); }
+CUZK_KERNEL(cuzk_msm_g1_reduce, ReduceArgs<G1>, 128, 2) { reduce<G1>(a); }
+CUZK_KERNEL(cuzk_msm_g1_sum, SumArgs<G1>, SUM_THREADS, 2) {
+    CUZK_SHARED(XYZZ<Fp>, half, SUM_THREADS / 2);
+    sum_points<G1>(a, half);
+}
+
+} // namespace cuzk

@@ -1,0 +1,135 @@
+// Vectors over Fr: powers, inverses, and the elementwise steps of the quotient.
+#define CUZK_INLINE_PRODUCTS
+#include "ntt/twiddles.cuh"
+
+namespace cuzk {
+
+CUZK_FN Fr power(Fr base, u64 exponent) {
+    Fr r = Fr::one();
+    CUZK_NO_UNROLL
+    for (; exponent != 0; exponent >>= 1) {
+        if (exponent & 1)
+            r = r * base;
+        base = base.squared();
+    }
+    return r;
+}
+
+// out[i] = scale * base^(first + i step). A thread does POWERS_EACH elements in
+// a row: one power, and then products.
+constexpr u32 POWERS_EACH = 8;
+
+struct PowersArgs {
+    Fr base, scale;
+    Fr *out;
+    u64 first, step;
+    u32 n;
+    u32 pad;
+};
+
+CUZK_KERNEL(cuzk_fr_powers, PowersArgs, 128, 2) {
+    u64 i = global_thread() * POWERS_EACH;
+    if (i >= a.n)
+        return;
+    Fr v = power(a.base, a.first + i * a.step) * a.scale, by = power(a.base, a.step);
+    for (u32 k = 0; k < POWERS_EACH && i + k < a.n; k++) {
+        global_store(a.out, i + k, v);
+        v = v * by;
+    }
+}
+
+// v[i] = 1 / v[i], 0 for 0. Montgomery's trick over elements t, t + T, ... of
+// the T threads.
+struct InvertArgs {
+    Fr *v;        // v[n], in place
+    Fr *products; // products[n]: scratch
+    u32 n;
+    u32 pad;
+};
+
+CUZK_KERNEL(cuzk_fr_invert, InvertArgs, 128, 2) {
+    u64 first = global_thread(), step = global_threads(), i = first;
+    if (first >= a.n)
+        return;
+    Fr product = Fr::one();
+    CUZK_NO_UNROLL
+    for (; i < a.n; i += step) {
+        global_store(a.products, i, product);
+        Fr x = global_load(a.v, i);
+        if (!x.is_zero())
+            product = product * x;
+    }
+    Fr inverse = Fr::inverse(product);
+    CUZK_NO_UNROLL
+    while (i > first) {
+        i -= step;
+        Fr x = global_load(a.v, i);
+        if (x.is_zero())
+            continue;
+        global_store(a.v, i, inverse * global_load(a.products, i));
+        inverse = inverse * x;
+    }
+}
+
+// c = a b on every row; rows from n to m are set to 0 in all three. bad gets
+// the least row in which a or b is not below r. One thread a row.
+struct RowsArgs {
+    Fr *a, *b; // a[m], b[m]: the first n are read
+    Fr *c;     // c[m]
+    u32 *bad;
+    u32 n, m;
+};
+
+CUZK_KERNEL(cuzk_quotient_rows, RowsArgs, 256, 2) {
+    u64 i = global_thread();
+    if (i >= a.m)
+        return;
+    if (i >= a.n) {
+        global_store(a.a, i, Fr::zero());
+        global_store(a.b, i, Fr::zero());
+        global_store(a.c, i, Fr::zero());
+        return;
+    }
+    Fr x = global_load(a.a, i), y = global_load(a.b, i);
+    if (!x.is_reduced() || !y.is_reduced())
+        global_atomic_min(a.bad, 0, (u32)i);
+    global_store(a.c, i, x * y);
+}
+
+// a = a b. One thread an element.
+struct ProductArgs {
+    Fr *a;       // in place
+    const Fr *b;
+    u32 n;
+    u32 pad;
+};
+
+CUZK_KERNEL(cuzk_fr_product, ProductArgs, 256, 2) {
+    u64 i = global_thread();
+    if (i < a.n)
+        global_store(a.a, i, global_load(a.a, i) * constant_load(a.b, i));
+}
+
+// The quotient's coefficients from the unscaled transforms c' = m INTT(c) and
+// p' = m INTT_coset-of-products, both bit-reversed:
+// h_i = c_scale c'_i - p_scale g^-i p'_i, in place of p'. One thread an element.
+struct CombineArgs {
+    Fr c_scale, p_scale;
+    Twiddles roots;
+    Fr *p;       // p[1 << log_size], in place
+    const Fr *c; // c[1 << log_size]
+    u32 log_size;
+    u32 pad;
+};
+
+CUZK_KERNEL(cuzk_quotient_combine, CombineArgs, 256, 2) {
+    u64 j = global_thread();
+    if (j >> a.log_size)
+        return;
+    u32 i = bit_reverse((u32)j, a.log_size), order = 2u << a.log_size;
+    Fr shift = a.roots.power(i == 0 ? 0 : order - i) * a.p_scale;
+    Fr h = constant_load(a.c, j) * a.c_scale - global_load(a.p, j) * shift;
+    global_store(a.p, j, h);
+}
+
+} // namespace cuzk

@@ -1,0 +1,105 @@
+// What the sums over the assignment need besides the additions: ranks in a
+// density bitmap, positions of the dense values, and classes of scalars.
+#include "field/fr.cuh"
+#include "sums/ones.cuh"
+
+namespace cuzk {
+
+// counts[t] = density bits among variables [RANK_TILE t, RANK_TILE (t + 1)),
+// one thread a count; a scan of counts gives the ranks.
+struct DensityArgs {
+    const u32 *density; // bitmap[ceil(n / 32)], bits past n ignored
+    u32 *counts;        // counts[ceil(n / RANK_TILE)]
+    u32 n;
+    u32 pad;
+};
+
+CUZK_KERNEL(cuzk_density_count, DensityArgs, 256, 2) {
+    u64 first = global_thread() * RANK_TILE;
+    if (first >= a.n)
+        return;
+    u32 count = 0;
+    for (u32 w = 0; w < RANK_TILE / 32 && first + 32 * w < a.n; w++)
+        count += popcount32(constant_load(a.density, first / 32 + w) & bits_below(a.n, first + 32 * w));
+    global_store(a.counts, global_thread(), count);
+}
+
+// The rank of variable v, or NONE if it is not in the bitmap.
+CUZK_FN u32 rank_of(const u32 *density, const u32 *ranks, u32 v) {
+    u32 word = v / 32, bit = v % 32;
+    u32 own = constant_load(density, word);
+    if (!(own >> bit & 1))
+        return NONE;
+    u32 rank = constant_load(ranks, v / RANK_TILE) + popcount32(own & ((1u << bit) - 1));
+    for (u32 w = v / RANK_TILE * (RANK_TILE / 32); w < word; w++)
+        rank += popcount32(constant_load(density, w));
+    return rank;
+}
+
+// positions[j] of entry j of the dense list in one section of points. Entries
+// below inputs are the input variables in order, the others are the aux
+// variables aux[j - inputs]. One thread an entry.
+enum InputMode { INPUTS_NONE = 0, INPUTS_ALL = 1, INPUTS_DENSITY = 2 };
+
+struct PositionsArgs {
+    const u32 *aux;           // aux[n - inputs]
+    const u32 *input_density; // mode INPUTS_DENSITY: bitmap[ceil(inputs / 32)]
+    const u32 *input_ranks;
+    const u32 *density;       // of aux; null: every aux variable has a point
+    const u32 *ranks;
+    u32 *positions;           // positions[n]; NONE where there is no point
+    u32 n, inputs, mode;
+    u32 base; // where the aux variables' points begin
+};
+
+CUZK_KERNEL(cuzk_dense_positions, PositionsArgs, 256, 2) {
+    u64 j = global_thread();
+    if (j >= a.n)
+        return;
+    u32 position;
+    if (j < a.inputs) {
+        position = a.mode == INPUTS_ALL       ? (u32)j
+                   : a.mode == INPUTS_DENSITY ? rank_of(a.input_density, a.input_ranks, (u32)j)
+                                              : NONE;
+    } else {
+        u32 v = constant_load(a.aux, j - a.inputs);
+        u32 rank = a.density ? rank_of(a.density, a.ranks, v) : v;
+        position = rank == NONE ? NONE : a.base + rank;
+    }
+    global_store(a.positions, j, position);
+}
+
+// Classes of scalars: a bitmap of those that are one, and a list of those that
+// are neither zero nor one, in any order. dense_n counts them all, but no more
+// than `capacity` are stored. bad gets the least index of a scalar that is not
+// below r. One thread a scalar, one warp a bitmap word.
+struct ClassesArgs {
+    const Fr *scalars; // scalars[n], Montgomery
+    u32 *ones;         // bitmap[ceil(n / 32)], written whole
+    u32 *indices;      // indices[capacity]
+    Fr *values;        // values[capacity]
+    u32 *dense_n;      // added to
+    u32 *bad;          // lowered
+    u32 n, capacity;
+};
+
+CUZK_KERNEL(cuzk_fr_classes, ClassesArgs, 256, 2) {
+    u64 i = global_thread();
+    Fr s = i < a.n ? global_load(a.scalars, i) : Fr::zero();
+    if (!s.is_reduced())
+        global_atomic_min(a.bad, 0, (u32)i);
+    bool one = s == Fr::one(), dense = !one && !s.is_zero();
+    u32 ones = warp_ballot(one), others = warp_ballot(dense);
+    if (lane() == 0 && i < a.n)
+        global_store(a.ones, i / 32, ones);
+    u32 base = 0;
+    if (lane() == 0 && others)
+        base = global_atomic_add(a.dense_n, 0, popcount32(others));
+    u32 at = warp_shuffle(base, 0) + popcount32(others & ((1u << lane()) - 1));
+    if (dense && at < a.capacity) {
+        global_store(a.indices, at, (u32)i);
+        global_store(a.values, at, s);
+    }
+}
+
+} // namespace cuzk
