@@ -9,6 +9,7 @@ type Event uint64
 // stays true, so the event itself can be given back as soon as it is seen.
 type Mark struct {
 	Event  Event
+	Seq    uint64 // counts what is recorded on the device, from 1
 	Stream uint8
 	Done   bool
 }

@@ -1,0 +1,52 @@
+package sched
+
+import (
+	"context"
+	"fmt"
+)
+
+// Lost is why the device is lost, or nil.
+func (s *Scheduler) Lost() error {
+	s.mem.Lock()
+	defer s.mem.Unlock()
+	return s.lost
+}
+
+// Recover makes a lost device usable again: it waits until all its jobs have
+// failed and left, calls renew, which destroys the device's context, with all
+// memory and events in it, and returns a new one, and starts with an empty
+// ledger. Parameter sets have to be made resident anew. Of several callers one
+// does it and the others wait; if the device is not lost nothing happens. If
+// renew fails the device stays lost.
+func (s *Scheduler) Recover(ctx context.Context, renew func() (Device, error)) error {
+	mine := false
+	err := s.await(ctx, "the recovery of the device", noWatch, func() (bool, error) {
+		switch {
+		case s.closed:
+			return false, ErrClosed
+		case s.lost == nil:
+			return true, nil
+		case s.recovering || len(s.outstanding) > 0 || s.load != nil:
+			return false, nil
+		}
+		s.recovering, mine = true, true
+		return true, nil
+	})
+	if err != nil || !mine {
+		return err
+	}
+	dev, err := renew()
+	s.mem.Lock()
+	defer s.mem.Unlock()
+	s.recovering = false
+	s.broadcastLocked()
+	if err != nil {
+		return fmt.Errorf("sched: make a new context for a lost device: %w", err)
+	}
+	s.dev = dev
+	s.ledger.Reset()
+	s.pending = [Streams][]*Mark{}
+	s.tail = [Streams]*Mark{}
+	s.lost = nil
+	return nil
+}

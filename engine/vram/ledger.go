@@ -1,0 +1,251 @@
+package vram
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Ledger says who holds which part of one device's budget. Blocks of jobs lie
+// at the low end, parameter sets at the high end, and either may grow into
+// what the other leaves.
+type Ledger struct {
+	bytes  uint64
+	spans  spans
+	holds  int    // holds not handed on
+	sets   []*Set // that have a place
+	clock  uint64 // counts claims, for the age of sets
+	chunks chunks
+}
+
+// NewLedger returns an empty ledger. The budget is rounded down to a multiple
+// of Granule. Physical memory comes and goes in chunks of chunkBytes, a
+// multiple of Granule.
+func NewLedger(budgetBytes, chunkBytes uint64) (*Ledger, error) {
+	if chunkBytes == 0 || chunkBytes%Granule != 0 {
+		return nil, fmt.Errorf("vram: chunk of %d bytes, expected a multiple of %d", chunkBytes, Granule)
+	}
+	bytes := roundDown(budgetBytes, Granule)
+	if bytes == 0 {
+		return nil, fmt.Errorf("vram: budget of %d bytes, expected at least %d", budgetBytes, Granule)
+	}
+	return &Ledger{
+		bytes:  bytes,
+		spans:  spans{{end: bytes}},
+		chunks: newChunks(bytes, chunkBytes),
+	}, nil
+}
+
+// Bytes is the budget.
+func (l *Ledger) Bytes() uint64 { return l.bytes }
+
+// Hold is one block in the hands of one job, from the claim until it is
+// handed on.
+type Hold struct {
+	block    Block
+	before   []*Fence // of the earlier holders, taken at the claim
+	fence    *Fence   // this holder's own
+	yielding bool     // the holder is in its compute turn
+	done     bool     // handed on
+}
+
+// Block is where the hold lies.
+func (h *Hold) Block() Block { return h.block }
+
+// Before are the fences that have to pass before the block is used.
+func (h *Hold) Before() []*Fence { return h.before }
+
+// Claim is what a job holds.
+type Claim struct {
+	Blocks []*Hold // in the order of the requests
+	Set    *Set    // pinned; nil if the job streams its set or has none
+}
+
+// Check refuses a need that an empty ledger could not meet.
+func (l *Ledger) Check(n Need) error {
+	for _, r := range slices.Concat(n.Resident, n.Streaming) {
+		if r.Bytes == 0 || r.Bytes > 1<<62 {
+			return fmt.Errorf("vram: block of %d bytes, expected 1 to 2^62", r.Bytes)
+		}
+	}
+	least := n.peak()
+	if least > l.bytes {
+		return &TooLargeError{NeedBytes: least, BudgetBytes: l.bytes}
+	}
+	return nil
+}
+
+// peak is n's peak in the tier that needs least.
+func (n Need) peak() uint64 {
+	switch {
+	case n.Set == nil:
+		return Peak(n.Resident, 0)
+	case n.Streaming == nil:
+		return Peak(n.Resident, n.Set.bytes)
+	case n.Resident == nil:
+		return Peak(n.Streaming, 0)
+	}
+	return min(Peak(n.Resident, n.Set.bytes), Peak(n.Streaming, 0))
+}
+
+// Claim gives a job all that n asks for, or nothing. It takes room that is
+// free, room whose last use still runs, and room whose holder is in its
+// compute turn; the fences of those come with it. It moves parameter sets out
+// of the way only when no job holds anything, so that waiting cannot help.
+//
+// It returns false if the job has to wait for an earlier one to hand on, or
+// for a set that is being made resident.
+func (l *Ledger) Claim(n Need) (*Claim, bool) {
+	l.spans.tidy()
+	if c, ok := l.claimBeside(n); ok {
+		return c, true
+	}
+	if l.holds > 0 {
+		return nil, false
+	}
+	for _, s := range l.evictable() {
+		if s == n.Set {
+			continue
+		}
+		l.evict(s)
+		if c, ok := l.claimBeside(n); ok {
+			return c, true
+		}
+	}
+	// Its own set may lie where the blocks would have to.
+	if n.Set != nil && n.Set.placed() && n.Set.pins == 0 {
+		l.evict(n.Set)
+		return l.claimBeside(n)
+	}
+	return nil, false
+}
+
+// claimBeside claims without moving any set.
+func (l *Ledger) claimBeside(n Need) (*Claim, bool) {
+	s := n.Set
+	switch {
+	case s == nil:
+		return l.take(n.Resident, nil)
+	case s.loading:
+		if n.Streaming == nil {
+			return nil, false
+		}
+		return l.take(n.Streaming, nil)
+	case s.placed() && n.Resident != nil:
+		return l.take(n.Resident, s)
+	case n.Streaming != nil:
+		return l.take(n.Streaming, nil)
+	}
+	// Not resident, and the job cannot stream it.
+	if !l.settle(s, behind) {
+		return nil, false
+	}
+	if c, ok := l.take(n.Resident, s); ok {
+		return c, true
+	}
+	l.evict(s)
+	return nil, false
+}
+
+// take claims blocks and pins s.
+func (l *Ledger) take(reqs []Request, s *Set) (*Claim, bool) {
+	blocks, ok := l.spans.place(reqs, soonest)
+	if !ok {
+		blocks, ok = l.spans.place(reqs, densest)
+	}
+	if !ok {
+		return nil, false
+	}
+	l.clock++
+	c := &Claim{Set: s}
+	for _, b := range blocks {
+		h := &Hold{block: b, fence: &Fence{}}
+		h.before = l.spans.put(span{off: b.Offset, end: b.End(), hold: h})
+		l.chunks.use(b)
+		c.Blocks = append(c.Blocks, h)
+		l.holds++
+	}
+	if s != nil {
+		s.pins++
+		s.lastUse = l.clock
+	}
+	return c, true
+}
+
+// Yield lets the next ticket claim h behind its holder, which has entered its
+// compute turn and is sure to hand h on before that ends.
+func (l *Ledger) Yield(h *Hold) { h.yielding = true }
+
+// HandOn ends h: its fence is recorded with marks, one for each stream that
+// touched it. Whoever claims the block next waits for them and for whatever h
+// itself was claimed behind and has not passed.
+func (l *Ledger) HandOn(h *Hold, marks []*Mark) {
+	h.fence.Record(marks)
+	l.release(h)
+}
+
+// Poison ends h when the device could not record its last use: nobody gets
+// the block again before a reset.
+func (l *Ledger) Poison(h *Hold) {
+	h.fence.Poison()
+	l.release(h)
+}
+
+func (l *Ledger) release(h *Hold) {
+	if h.done {
+		panic("BUG: vram: block handed on twice")
+	}
+	h.done = true
+	l.holds--
+	left := unpassed(append([]*Fence{h.fence}, h.before...))
+	for i := range l.spans {
+		if l.spans[i].hold == h {
+			l.spans[i].hold = nil
+			l.spans[i].fences = left
+		}
+	}
+	l.spans.tidy()
+}
+
+// Holds is the number of blocks that jobs hold and have not handed on.
+func (l *Ledger) Holds() int { return l.holds }
+
+// Reset forgets all holders, sets and physical memory: the device's context
+// has been destroyed. No job holds anything.
+func (l *Ledger) Reset() {
+	if l.holds > 0 {
+		panic("BUG: vram: reset while jobs hold blocks")
+	}
+	for _, s := range l.sets {
+		*s = Set{name: s.name, bytes: s.bytes}
+	}
+	l.sets = nil
+	l.spans = spans{{end: l.bytes}}
+	l.chunks = newChunks(l.bytes, l.chunks.size)
+}
+
+// Usage is a summary for metrics, in bytes.
+type Usage struct {
+	Budget uint64
+	Held   uint64 // by jobs
+	Fenced uint64 // handed on, last use not seen completed
+	Sets   uint64 // by parameter sets
+	Mapped uint64 // physical memory
+}
+
+// Usage sums the ledger up.
+func (l *Ledger) Usage() Usage {
+	u := Usage{Budget: l.bytes, Mapped: l.chunks.bytes()}
+	for i := range l.spans {
+		s := &l.spans[i]
+		n := s.end - s.off
+		switch {
+		case s.hold != nil:
+			u.Held += n
+		case s.set != nil:
+			u.Sets += n
+		case len(unpassed(s.fences)) > 0:
+			u.Fenced += n
+		}
+	}
+	return u
+}

@@ -1,0 +1,206 @@
+package vram
+
+import (
+	"cmp"
+	"slices"
+)
+
+// PromoteAfter is how many claims in a row must have gone by without a
+// resident set before another set may take its place in the background. Two
+// sets used in turn under a budget for one are therefore never swapped.
+const PromoteAfter = 8
+
+// Set is a parameter set that may be resident on one device. Its fields
+// belong to the device's ledger.
+type Set struct {
+	name  string
+	bytes uint64
+
+	block   Block    // its place; Bytes is 0 if it has none
+	before  []*Fence // to pass before anything is written there
+	uses    []*Fence // of jobs that used it and are gone
+	pins    int      // tickets that use it, and the background load
+	loaded  bool     // the place holds the points
+	loading bool     // a background load has it
+	dropped bool     // to go as soon as it is not pinned
+	lastUse uint64   // Ledger.clock when last claimed
+}
+
+// NewSet describes a parameter set that takes bytes of VRAM.
+func NewSet(name string, bytes uint64) *Set { return &Set{name: name, bytes: bytes} }
+
+// Name is what messages call the set.
+func (s *Set) Name() string { return s.name }
+
+// Bytes is what the set takes when it is resident.
+func (s *Set) Bytes() uint64 { return s.bytes }
+
+// Block is where the set lies; call it only while the set is pinned.
+func (s *Set) Block() Block { return s.block }
+
+// Before are the fences that have to pass before the set is written to.
+func (s *Set) Before() []*Fence { return s.before }
+
+// Loaded reports whether the set's place holds its points.
+func (s *Set) Loaded() bool { return s.loaded }
+
+func (s *Set) placed() bool { return s.block.Bytes > 0 }
+
+// settle gives s a place at the high end, on spans that cost at most limit.
+func (l *Ledger) settle(s *Set, limit cost) bool {
+	if s.bytes == 0 || s.bytes > l.bytes {
+		return false
+	}
+	bytes := roundUp(s.bytes, Granule)
+	off, ok := l.spans.highest(bytes, Granule, limit)
+	if !ok {
+		return false
+	}
+	s.block = Block{off, bytes}
+	s.before = l.spans.put(span{off: off, end: off + bytes, set: s})
+	s.uses, s.loaded, s.dropped = nil, false, false
+	l.sets = append(l.sets, s)
+	l.chunks.use(s.block)
+	return true
+}
+
+// evictable are the sets that no ticket and no load uses, longest unused first.
+func (l *Ledger) evictable() []*Set {
+	var free []*Set
+	for _, s := range l.sets {
+		if s.pins == 0 {
+			free = append(free, s)
+		}
+	}
+	slices.SortStableFunc(free, func(a, b *Set) int { return cmp.Compare(a.lastUse, b.lastUse) })
+	return free
+}
+
+// evict takes s's place back, behind the fences of its users. Nobody pins s.
+func (l *Ledger) evict(s *Set) {
+	if s.pins > 0 {
+		panic("BUG: vram: evicts a pinned parameter set")
+	}
+	left := unpassed(append(slices.Clone(s.uses), s.before...))
+	for i := range l.spans {
+		if l.spans[i].set == s {
+			l.spans[i].set = nil
+			l.spans[i].fences = left
+		}
+	}
+	l.sets = slices.DeleteFunc(l.sets, func(o *Set) bool { return o == s })
+	s.block, s.before, s.uses, s.loaded = Block{}, nil, nil, false
+	l.spans.tidy()
+}
+
+// MarkLoaded says that all copies into s have been enqueued ahead of every
+// use that a later ticket can enqueue.
+func (l *Ledger) MarkLoaded(s *Set) { s.loaded = true }
+
+// Unpin ends one ticket's use of s; use is its fence, recorded.
+func (l *Ledger) Unpin(s *Set, use *Fence) {
+	s.uses = unpassed(append(s.uses, use))
+	l.unpin(s)
+}
+
+func (l *Ledger) unpin(s *Set) {
+	if s.pins <= 0 {
+		panic("BUG: vram: unpins a parameter set that is not pinned")
+	}
+	s.pins--
+	// A place that was never filled is of no use to anybody.
+	if s.pins == 0 && (s.dropped || !s.loaded) {
+		l.evict(s)
+	}
+}
+
+// Drop takes s's place back once nobody pins it. It does not wait.
+func (l *Ledger) Drop(s *Set) {
+	if !s.placed() {
+		return
+	}
+	s.dropped = true
+	if s.pins == 0 {
+		l.evict(s)
+	}
+}
+
+// DropAll drops every set.
+func (l *Ledger) DropAll() {
+	for _, s := range slices.Clone(l.sets) {
+		l.Drop(s)
+	}
+}
+
+// BeginLoad gives n.Set a place for a load in the background and pins it,
+// evicting sets that have not been used for PromoteAfter claims. It returns
+// false if there is no room now, or if n's blocks would then no longer fit
+// beside the sets that stay.
+func (l *Ledger) BeginLoad(n Need) bool {
+	s := n.Set
+	if s.placed() || s.bytes == 0 || Peak(n.Resident, s.bytes) > l.bytes {
+		return false
+	}
+	l.spans.tidy()
+	var victims []*Set
+	for _, v := range l.evictable() {
+		if l.clock-v.lastUse >= PromoteAfter {
+			victims = append(victims, v)
+		}
+	}
+	for k := 0; k <= len(victims); k++ {
+		if l.roomBeside(n, victims[:k]) {
+			for _, v := range victims[:k] {
+				l.evict(v)
+			}
+			if !l.settle(s, fenced) {
+				return false
+			}
+			s.pins++
+			s.loading = true
+			s.lastUse = l.clock
+			return true
+		}
+	}
+	return false
+}
+
+// roomBeside reports whether n's set fits now, and n's blocks would fit
+// beside it on a device without other jobs, if gone were evicted.
+func (l *Ledger) roomBeside(n Need, gone []*Set) bool {
+	now, empty := slices.Clone(l.spans), slices.Clone(l.spans)
+	for i := range now {
+		if slices.Contains(gone, now[i].set) {
+			now[i].set, empty[i].set = nil, nil
+		}
+		if empty[i].set == nil {
+			empty[i] = span{off: empty[i].off, end: empty[i].end}
+		}
+	}
+	bytes := roundUp(n.Set.bytes, Granule)
+	off, ok := now.highest(bytes, Granule, fenced)
+	if !ok {
+		return false
+	}
+	empty.put(span{off: off, end: off + bytes, set: n.Set})
+	_, ok = empty.place(n.Resident, densest)
+	return ok
+}
+
+// EndLoad ends a background load: with ok the set is resident and all its
+// copies have completed. Without, its place is given back behind marks.
+func (l *Ledger) EndLoad(s *Set, ok bool, marks []*Mark) {
+	s.loading = false
+	s.loaded = ok
+	use := &Fence{}
+	use.Record(marks)
+	l.Unpin(s, use)
+}
+
+// PoisonLoad ends a background load whose copies could not be fenced.
+func (l *Ledger) PoisonLoad(s *Set) {
+	s.loading = false
+	use := &Fence{}
+	use.Poison()
+	l.Unpin(s, use)
+}
