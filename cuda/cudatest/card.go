@@ -182,24 +182,22 @@ func (c *Card) staged(bytes uint64, f func(*driver.Bound, []byte) error) {
 	})
 }
 
-// Function looks a kernel up in the images.
-func (c *Card) Function(name string) driver.Function {
-	c.T.Helper()
-	var f driver.Function
-	c.Do(func(b *driver.Bound) (err error) {
-		f, err = b.FunctionIn(c.modules, name)
+// Start enqueues a kernel by name on the card's stream. l.Function, l.Name and
+// l.Stream are filled in. A must hold no Go pointers.
+func Start[A any](c *Card, b *driver.Bound, kernel string, l driver.Launch, arguments *A) error {
+	f, err := b.FunctionIn(c.modules, kernel)
+	if err != nil {
 		return err
-	})
-	return f
+	}
+	l.Function, l.Name, l.Stream = f, kernel, c.Stream
+	return b.Start(l, rawBytes(unsafe.Slice(arguments, 1)))
 }
 
-// Run launches a kernel by name on the card's stream and waits for it.
-// l.Function, l.Name and l.Stream are filled in.
+// Run is Start, and then waits for the kernel.
 func Run[A any](c *Card, kernel string, l driver.Launch, arguments *A) {
 	c.T.Helper()
-	l.Function, l.Name, l.Stream = c.Function(kernel), kernel, c.Stream
 	c.Do(func(b *driver.Bound) error {
-		if err := driver.Start(b, l, arguments); err != nil {
+		if err := Start(c, b, kernel, l, arguments); err != nil {
 			return err
 		}
 		return b.Synchronize(c.Stream)

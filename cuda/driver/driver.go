@@ -171,6 +171,9 @@ func (d *Driver) device(ordinal int) (*Device, error) {
 	return dev, dev.readAttributes()
 }
 
+// DriverVersion is Driver.Version.
+func (dev *Device) DriverVersion() string { return dev.d.Version() }
+
 func (dev *Device) readAttributes() error {
 	var mode, virtual int
 	for _, a := range []struct {

@@ -1,6 +1,9 @@
 package driver
 
-import "unsafe"
+import (
+	"errors"
+	"unsafe"
+)
 
 // MemInfo is the device memory that is free, and all there is, in bytes, over
 // all processes. It does not wait for running kernels.
@@ -129,7 +132,11 @@ func (b *Bound) Map(p DevicePtr, bytes uint64, h Allocation) error {
 		return err
 	}
 	access := &accessDesc{memLocation{locationDevice, int32(b.dev.handle)}, accessReadWrite}
-	return b.fail(b.d.fn.MemSetAccess(p, bytes, access, 1), "cuMemSetAccess", "%d bytes at %#x", bytes, uint64(p))
+	err := b.fail(b.d.fn.MemSetAccess(p, bytes, access, 1), "cuMemSetAccess", "%d bytes at %#x", bytes, uint64(p))
+	if err != nil {
+		err = errors.Join(err, b.Unmap(p, bytes))
+	}
+	return err
 }
 
 // Unmap takes the physical memory away. Nothing enqueued may still use it.

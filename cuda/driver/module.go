@@ -115,15 +115,9 @@ func newLaunchScratch() (*launchScratch, error) {
 
 func (s *launchScratch) free() { _ = unix.Munmap(s.memory) }
 
-// Start enqueues a kernel with the given argument struct, which is copied
-// before the call returns. A must hold no Go pointers.
-func Start[A any](b *Bound, l Launch, arguments *A) error {
-	size := unsafe.Sizeof(*arguments)
-	// SAFETY: arguments stays alive over the copy; its bytes are plain data.
-	return b.start(l, unsafe.Slice((*byte)(unsafe.Pointer(arguments)), size))
-}
-
-func (b *Bound) start(l Launch, arguments []byte) error {
+// Start enqueues a kernel. arguments are the bytes of its argument struct,
+// copied before the call returns.
+func (b *Bound) Start(l Launch, arguments []byte) error {
 	if len(arguments) > maxArgumentBytes {
 		return fmt.Errorf("cuda: kernel %s: %d bytes of arguments, at most %d are possible", l.Name, len(arguments), maxArgumentBytes)
 	}
