@@ -1,0 +1,81 @@
+package synth
+
+import (
+	"math/bits"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+)
+
+// stream is a sequence of random numbers in which any place can be looked up,
+// so that goroutines, rows and columns can draw independently.
+type stream uint64
+
+// The streams of a circuit.
+const (
+	streamTrapdoor = iota
+	streamBlinding
+	streamInputs
+	streamAux
+	streamSigns
+	streamDensityA
+	streamDensityB
+	streamDensityBInputs
+	streamInC
+	streamRowsA
+	streamRowsB
+	streamCoefficientsA
+	streamCoefficientsB
+	streamCoefficientsC
+)
+
+// Increment of SplitMix64. Source: Steele, Lea, Flood, "Fast splittable
+// pseudorandom number generators", OOPSLA 2014, §4.
+const increment = 0x9e3779b97f4a7c15
+
+// mix is the finalizer of SplitMix64, from the same source.
+func mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+func newStream(seed uint64, name uint64) stream {
+	return stream(mix(mix(seed+increment) + (name+1)*increment))
+}
+
+// word is number lane of place i.
+func (s stream) word(i, lane int) uint64 {
+	return mix(mix(uint64(s)+uint64(i)*increment) + uint64(lane)*increment)
+}
+
+// fraction is uniform in [0, 1).
+func (s stream) fraction(i int) float64 {
+	const mantissa = 53
+	return float64(s.word(i, 0)>>(64-mantissa)) / (1 << mantissa)
+}
+
+// The modulus r, least significant limb first.
+var modulus = [fr.Limbs]uint64{0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48}
+
+// scalar is uniform below r: 255 random bits, drawn again until they are.
+// Uniform limbs are as uniform in Montgomery form as in any other.
+func (s stream) scalar(i int) fr.Element {
+	for lane := 1; ; lane += fr.Limbs {
+		var z fr.Element
+		for limb := range z {
+			z[limb] = s.word(i, lane+limb)
+		}
+		z[fr.Limbs-1] >>= fr.Limbs*64 - fr.Bits
+		if belowModulus(&z) {
+			return z
+		}
+	}
+}
+
+func belowModulus(z *fr.Element) bool {
+	var borrow uint64
+	for limb := range z {
+		_, borrow = bits.Sub64(z[limb], modulus[limb], borrow)
+	}
+	return borrow == 1
+}
