@@ -1,0 +1,119 @@
+// Package launch says how each kernel is launched: its geometry, its argument
+// struct, and what it reads and writes. It makes no driver call: an operation
+// is a list of Calls, which whoever holds a stream enqueues in order.
+//
+// Scratch and tables are ranges of device memory that the caller owns; the
+// Bytes functions say how large. Every range starts at a multiple of Align.
+package launch
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Align is what device ranges and parts of scratch are aligned to, in bytes.
+const Align = 256
+
+// Range is a piece of device memory.
+type Range struct {
+	Addr  uint64
+	Bytes uint64
+}
+
+// Slice is the part of r from offset on, of the given length.
+func (r Range) Slice(offset, bytes uint64) Range {
+	if offset > r.Bytes || bytes > r.Bytes-offset {
+		panic(fmt.Sprintf("BUG: launch: bytes %d to %d of a range of %d", offset, offset+bytes, r.Bytes))
+	}
+	return Range{r.Addr + offset, bytes}
+}
+
+// Mode says what a launch does to a range.
+type Mode uint8
+
+// The modes. A launch that updates in place, or by atomics, has both bits.
+const (
+	Read      Mode = 1
+	Write     Mode = 2
+	ReadWrite      = Read | Write
+)
+
+// Access is one declared access of a launch: it touches no other memory.
+type Access struct {
+	Range
+	Mode Mode
+}
+
+// Kernel is one entry of the kernel table.
+type Kernel struct {
+	Name    string // as in the image
+	Image   string // file in cuda/kernels/images, without extension
+	Threads uint32 // a block
+	// ArgBytes is the size of its one argument, a struct by value.
+	ArgBytes uint32
+}
+
+// Call is one kernel launch: GridX x GridY blocks of Kernel.Threads threads,
+// no dynamic shared memory, one argument.
+type Call struct {
+	Kernel       *Kernel
+	GridX, GridY uint32
+	Args         []byte // Kernel.ArgBytes long
+	Access       []Access
+}
+
+// Kernels lists every kernel, in the order of declaration.
+func Kernels() []*Kernel { return table }
+
+var table []*Kernel
+
+// declare adds a kernel whose argument struct is A.
+func declare[A any](image, name string, threads uint32) *Kernel {
+	var args A
+	k := &Kernel{Name: name, Image: image, Threads: threads, ArgBytes: uint32(unsafe.Sizeof(args))}
+	table = append(table, k)
+	return k
+}
+
+// call makes a Call with a grid of at least `threads` threads in x.
+func call[A any](k *Kernel, threads uint64, args A, access ...Access) Call {
+	return gridCall(k, blocks(threads, uint64(k.Threads)), 1, args, access...)
+}
+
+func gridCall[A any](k *Kernel, x, y uint32, args A, access ...Access) Call {
+	if unsafe.Sizeof(args) != uintptr(k.ArgBytes) || x == 0 || y == 0 {
+		panic(fmt.Sprintf("BUG: launch: %s: %d argument bytes, want %d; grid %d x %d",
+			k.Name, unsafe.Sizeof(args), k.ArgBytes, x, y))
+	}
+	// SAFETY: A is a struct of integers and integer arrays without Go
+	// pointers; the copy does not outlive this statement's view of args.
+	view := unsafe.Slice((*byte)(unsafe.Pointer(&args)), unsafe.Sizeof(args))
+	used := access[:0]
+	for _, a := range access {
+		if a.Bytes != 0 {
+			used = append(used, a)
+		}
+	}
+	return Call{Kernel: k, GridX: x, GridY: y, Args: append([]byte(nil), view...), Access: used}
+}
+
+func reads(r Range, bytes uint64) Access   { return Access{r.Slice(0, bytes), Read} }
+func writes(r Range, bytes uint64) Access  { return Access{r.Slice(0, bytes), Write} }
+func updates(r Range, bytes uint64) Access { return Access{r.Slice(0, bytes), ReadWrite} }
+
+// blocks is ceil(n / per).
+func blocks(n, per uint64) uint32 { return uint32((n + per - 1) / per) }
+
+// layout hands out parts of scratch, one after the other.
+type layout struct {
+	whole Range
+	used  uint64
+}
+
+func (l *layout) take(bytes uint64) Range {
+	r := l.whole.Slice(l.used, bytes)
+	l.used += align(bytes)
+	return r
+}
+
+func align(bytes uint64) uint64 { return (bytes + Align - 1) / Align * Align }

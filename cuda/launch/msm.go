@@ -1,0 +1,299 @@
+package launch
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Geometry of the sums over buckets. A thread's additions are in sequence,
+// about 10 us each, so small problems get short runs, and large ones runs long
+// enough that heads (a point a run) stay a small part.
+const (
+	minWindow, maxWindow = 4, 22
+	minRun, maxRun       = 8, 256
+	runThreadsLog        = 18 // about this many runs (log2) before they grow
+	mergeRun             = 16
+	minChunk, maxChunk   = 4, 64
+	chunkThreadsLog      = 16
+	sumBlocks            = 64 // first level of a sum, at most, a segment
+	maxPairs             = 1 << 31
+	digitLimbs           = 9
+	// A bucket costs two full additions of 14 products and its share of the
+	// chunk's multiple; a pair one mixed addition of 10.
+	bucketCost, pairCost = 34, 10
+)
+
+var (
+	kernelHistogram = declare[sortArgs]("sort", "cuzk_msm_histogram", 256)
+	kernelScatter   = declare[sortArgs]("sort", "cuzk_msm_scatter", 256)
+
+	kernelAccumulate = [...]*Kernel{
+		declare[accumulateArgs]("g1_accumulate", "cuzk_msm_g1_accumulate", 128),
+		declare[accumulateArgs]("g2", "cuzk_msm_g2_accumulate", 128),
+	}
+	kernelMerge = [...]*Kernel{
+		declare[mergeArgs]("g1", "cuzk_msm_g1_merge", 128),
+		declare[mergeArgs]("g2", "cuzk_msm_g2_merge", 128),
+	}
+	kernelReduce = [...]*Kernel{
+		declare[reduceArgs]("g1", "cuzk_msm_g1_reduce", 128),
+		declare[reduceArgs]("g2", "cuzk_msm_g2_reduce", 128),
+	}
+	kernelSum = [...]*Kernel{
+		declare[sumArgs]("g1", "cuzk_msm_g1_sum", 128),
+		declare[sumArgs]("g2", "cuzk_msm_g2_sum", 64),
+	}
+)
+
+type sortArgs struct {
+	scalars, positions, counts, sorted uint64
+	k                                  [digitLimbs]uint32
+	n, c, firstWindow, windows         uint32
+	_                                  uint32
+}
+
+type accumulateArgs struct {
+	points, sorted, offsets, buckets, heads, headBuckets uint64
+	bucketsN, run, runs, _                               uint32
+}
+
+type mergeArgs struct {
+	in, inBuckets, buckets, out, outBuckets uint64
+	n, run                                  uint32
+}
+
+type reduceArgs struct {
+	buckets, offsets, out        uint64
+	perWindow, chunk, windows, _ uint32
+}
+
+type sumArgs struct {
+	in, out uint64
+	per, _  uint32
+}
+
+// MSM is the plan of sum_i [s_i] P_i for n scalars and one or more point
+// arrays with the same scalars and positions. Its number of calls depends on n
+// and the scratch limit only, never on the data.
+type MSM struct {
+	N       uint32
+	Window  uint32 // bits of a window, c
+	Windows uint32 // ceil(256 / c)
+	Batch   uint32 // windows worked on at a time
+	Groups  []Group
+
+	run   uint32 // pairs a thread adds up
+	chunk uint32 // buckets a thread reduces; a power of two, so it divides a window's
+}
+
+// PlanMSM chooses the window size that minimises
+//
+//	ceil(256 / c) (10 n + 34 * 2^(c-1))
+//
+// products, and as many windows at a time as fit the scratch limit; when not
+// even one fits, a smaller window.
+func PlanMSM(n uint32, scratchLimit uint64, groups ...Group) (MSM, error) {
+	p := MSM{N: n, Groups: groups}
+	for window := bestWindow(n); window >= minWindow; window-- {
+		windows := (256 + window - 1) / window
+		for steps := uint32(1); steps <= windows; steps++ {
+			p = p.shape(window, windows, blocks(uint64(windows), uint64(steps)))
+			if p.pairs() < maxPairs && p.ScratchBytes() <= scratchLimit {
+				return p, nil
+			}
+		}
+	}
+	return p, fmt.Errorf("launch: an MSM of %d scalars needs %d bytes of scratch, %d are allowed",
+		n, p.ScratchBytes(), scratchLimit)
+}
+
+// shape fills in the plan. A last, smaller batch keeps run and chunk, so that
+// it fits the same scratch.
+func (p MSM) shape(window, windows, batch uint32) MSM {
+	p.Window, p.Windows, p.Batch = window, windows, batch
+	p.run = uint32(min(max(p.pairs()>>runThreadsLog, minRun), maxRun))
+	chunk := uint32(1) << (max(bits.Len64(p.buckets()), chunkThreadsLog+1) - chunkThreadsLog - 1)
+	p.chunk = min(max(chunk, minChunk), maxChunk, p.perWindow())
+	return p
+}
+
+func bestWindow(n uint32) uint32 {
+	best, bestCost := uint32(minWindow), uint64(1)<<63
+	for c := uint32(minWindow); c <= maxWindow; c++ {
+		cost := uint64((256+c-1)/c) * (pairCost*uint64(n) + bucketCost<<(c-1))
+		if cost < bestCost {
+			best, bestCost = c, cost
+		}
+	}
+	return best
+}
+
+func (p MSM) perWindow() uint32 { return 1 << (p.Window - 1) }
+func (p MSM) buckets() uint64   { return uint64(p.Batch) * uint64(p.perWindow()) }
+func (p MSM) pairs() uint64     { return uint64(p.Batch) * uint64(p.N) }
+
+func (p MSM) runs() uint32   { return blocks(p.pairs(), uint64(p.run)) }
+func (p MSM) chunks() uint64 { return p.buckets() / uint64(p.chunk) }
+
+func (p MSM) sumBytes() uint64 {
+	var most uint64
+	for _, g := range p.Groups {
+		most = max(most, g.SumBytes())
+	}
+	return most
+}
+
+// ScratchBytes is the scratch memory that the calls use.
+func (p MSM) ScratchBytes() uint64 {
+	if p.N == 0 {
+		return 0
+	}
+	s := p.scratch(Range{0, 1 << 63})
+	return s.end
+}
+
+// ResultBytes is the size of one group's result: a sum for each window.
+func (p MSM) ResultBytes(g Group) uint64 { return uint64(p.Windows) * g.SumBytes() }
+
+// msmScratch is the layout of scratch.
+type msmScratch struct {
+	counts, offsets, scanSums, sorted Range
+	buckets, chunkSums, blockSums     Range
+	heads, headBuckets                [2]Range
+	end                               uint64
+}
+
+func (p MSM) scratch(whole Range) msmScratch {
+	l := layout{whole: whole}
+	n, point := p.buckets(), p.sumBytes()
+	heads := [2]uint64{uint64(p.runs()), uint64(blocks(uint64(p.runs()), mergeRun))}
+	var s msmScratch
+	s.counts = l.take(n * WordBytes)
+	s.offsets = l.take((n + 1) * WordBytes)
+	s.scanSums = l.take(scanSumsBytes(uint32(n)))
+	s.sorted = l.take(p.pairs() * WordBytes)
+	s.buckets = l.take(n * point)
+	for i := range heads {
+		s.heads[i] = l.take(heads[i] * point)
+		s.headBuckets[i] = l.take(heads[i] * WordBytes)
+	}
+	s.chunkSums = l.take(p.chunks() * point)
+	s.blockSums = l.take(uint64(p.Batch) * sumBlocks * point)
+	s.end = l.used
+	return s
+}
+
+// MSMInput is where an MSM's data lies.
+type MSMInput struct {
+	Scalars   Range   // N scalars, Montgomery form
+	Positions Range   // u32 each: where scalar i's point is, NONE for nowhere; empty: at i
+	Points    []Range // one array of affine points for each group of the plan
+	Results   []Range // ResultBytes for each group
+	Scratch   Range   // ScratchBytes
+}
+
+// Calls are the launches, in order.
+func (p MSM) Calls(in MSMInput) []Call {
+	var calls []Call
+	if p.N == 0 {
+		for i, g := range p.Groups {
+			calls = append(calls, Fill(in.Results[i], uint32(p.ResultBytes(g)/WordBytes), 0))
+		}
+		return calls
+	}
+	s := p.scratch(in.Scratch)
+	for first := uint32(0); first < p.Windows; first += p.Batch {
+		batch := p
+		batch.Batch = min(p.Batch, p.Windows-first)
+		calls = append(calls, batch.sort(in, s, first)...)
+		for i, g := range p.Groups {
+			result := in.Results[i].Slice(uint64(first)*g.SumBytes(), uint64(batch.Batch)*g.SumBytes())
+			calls = append(calls, batch.accumulate(g, in.Points[i], s)...)
+			calls = append(calls, batch.reduce(g, s, result)...)
+		}
+	}
+	return calls
+}
+
+// sort fills s.sorted and s.offsets for windows first, first + 1, ...
+func (p MSM) sort(in MSMInput, s msmScratch, first uint32) []Call {
+	n := uint32(p.buckets())
+	args := sortArgs{
+		scalars: in.Scalars.Addr, positions: in.Positions.Addr, counts: s.counts.Addr, sorted: s.sorted.Addr,
+		k: p.digitConstant(), n: p.N, c: p.Window, firstWindow: first, windows: p.Batch,
+	}
+	if in.Positions.Bytes == 0 {
+		args.positions = 0
+	}
+	access := []Access{
+		reads(in.Scalars, uint64(p.N)*FrBytes), {in.Positions, Read},
+		updates(s.counts, uint64(n)*WordBytes), writes(s.sorted, p.pairs()*WordBytes),
+	}
+	calls := []Call{Fill(s.counts, n, 0), call(kernelHistogram, uint64(p.N), args, append([]Access(nil), access[:3]...)...)}
+	calls = append(calls, scan(s.counts, s.offsets, s.scanSums, n)...)
+	return append(calls, call(kernelScatter, uint64(p.N), args, access...))
+}
+
+// digitConstant is sum over the windows w of 2^(c w + c - 1): msm/digits.cuh.
+func (p MSM) digitConstant() (k [digitLimbs]uint32) {
+	for w := uint32(0); w < p.Windows; w++ {
+		bit := p.Window*w + p.Window - 1
+		k[bit/32] |= 1 << (bit % 32)
+	}
+	return k
+}
+
+// accumulate fills s.buckets from the sorted pairs.
+func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
+	n, runs := uint32(p.buckets()), p.runs()
+	offsets := reads(s.offsets, (uint64(n)+1)*WordBytes)
+	buckets := s.buckets.Slice(0, uint64(n)*g.SumBytes())
+	heads := func(i int, n uint32, m Mode) []Access {
+		return []Access{
+			{s.heads[i].Slice(0, uint64(n)*g.SumBytes()), m},
+			{s.headBuckets[i].Slice(0, uint64(n)*WordBytes), m},
+		}
+	}
+	calls := []Call{call(kernelAccumulate[g], uint64(runs), accumulateArgs{
+		points: points.Addr, sorted: s.sorted.Addr, offsets: s.offsets.Addr, buckets: s.buckets.Addr,
+		heads: s.heads[0].Addr, headBuckets: s.headBuckets[0].Addr, bucketsN: n, run: p.run, runs: runs,
+	}, append(heads(0, runs, Write), Access{points, Read}, reads(s.sorted, p.pairs()*WordBytes), offsets,
+		Access{buckets, Write})...)}
+	// One run has no head: it starts every bucket it touches.
+	for from := 0; runs > 1; from = 1 - from {
+		next := blocks(uint64(runs), mergeRun)
+		calls = append(calls, call(kernelMerge[g], uint64(next), mergeArgs{
+			in: s.heads[from].Addr, inBuckets: s.headBuckets[from].Addr, buckets: s.buckets.Addr,
+			out: s.heads[1-from].Addr, outBuckets: s.headBuckets[1-from].Addr, n: runs, run: mergeRun,
+		}, append(append(heads(from, runs, Read), heads(1-from, next, Write)...), Access{buckets, ReadWrite})...))
+		runs = next
+	}
+	return calls
+}
+
+// reduce turns buckets into a sum for each window.
+func (p MSM) reduce(g Group, s msmScratch, result Range) []Call {
+	n, chunks := p.buckets(), p.chunks()
+	calls := []Call{call(kernelReduce[g], chunks, reduceArgs{
+		buckets: s.buckets.Addr, offsets: s.offsets.Addr, out: s.chunkSums.Addr,
+		perWindow: p.perWindow(), chunk: p.chunk, windows: p.Batch,
+	}, reads(s.buckets, n*g.SumBytes()), reads(s.offsets, (n+1)*WordBytes), writes(s.chunkSums, chunks*g.SumBytes()))}
+	return append(calls, sumSegments(g, s.chunkSums, s.blockSums, result, uint32(chunks)/p.Batch, p.Batch)...)
+}
+
+// sumSegments adds up `segments` runs of `per` points each: result[y] is the
+// sum of points[per y] to points[per (y + 1) - 1]. partial is scratch of
+// sumBlocks points a segment.
+func sumSegments(g Group, points, partial, result Range, per, segments uint32) []Call {
+	k := kernelSum[g]
+	size := g.SumBytes()
+	sum := func(from, to Range, per, grid uint32) Call {
+		return gridCall(k, grid, segments, sumArgs{in: from.Addr, out: to.Addr, per: per},
+			reads(from, uint64(segments)*uint64(per)*size), writes(to, uint64(segments)*uint64(grid)*size))
+	}
+	grid := min(blocks(uint64(per), uint64(k.Threads)), sumBlocks)
+	if grid == 1 {
+		return []Call{sum(points, result, per, 1)}
+	}
+	return []Call{sum(points, partial, per, grid), sum(partial, result, grid, 1)}
+}

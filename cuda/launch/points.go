@@ -1,0 +1,118 @@
+package launch
+
+var (
+	kernelDecode = [...]*Kernel{
+		declare[decodeArgs]("convert", "cuzk_points_g1_decode", 128),
+		declare[decodeArgs]("convert", "cuzk_points_g2_decode", 128),
+	}
+	kernelEncode = [...]*Kernel{
+		declare[encodeArgs]("convert", "cuzk_points_g1_encode", 128),
+		declare[encodeArgs]("convert", "cuzk_points_g2_encode", 128),
+	}
+	kernelPermute = declare[permuteArgs]("convert", "cuzk_points_g1_permute", 128)
+
+	kernelFixed = [...]*Kernel{
+		declare[fixedArgs]("fixedbase", "cuzk_fixed_g1_multiply", 128),
+		declare[fixedArgs]("fixedbase", "cuzk_fixed_g2_multiply", 128),
+	}
+	kernelAffine = [...]*Kernel{
+		declare[affineArgs]("fixedbase", "cuzk_points_g1_affine", 128),
+		declare[affineArgs]("fixedbase", "cuzk_points_g2_affine", 128),
+	}
+)
+
+type decodeArgs struct {
+	file, points, status, faults uint64
+	n, first, fill, logSize      uint32
+}
+
+type encodeArgs struct {
+	points, file uint64
+	n, _         uint32
+}
+
+type permuteArgs struct {
+	in, out    uint64
+	n, logSize uint32
+}
+
+type fixedArgs struct {
+	table, scalars, out uint64
+	n, _                uint32
+}
+
+type affineArgs struct {
+	in, out, products uint64
+	n, _              uint32
+}
+
+// DecodeStatusBytes is the size of what Decode reports into: the least index
+// of a bad point and of a point at infinity, both all ones before, and the
+// numbers of points with each fault (flags, not canonical, not on the curve),
+// all 0 before.
+const DecodeStatusBytes = 5 * WordBytes
+
+// DecodeStatusReset is the status before the first Decode of a section.
+var DecodeStatusReset = [5]uint32{None, None, 0, 0, 0}
+
+// Decode turns points of a parameter file (n of them, 4-byte aligned) into
+// Montgomery affine form, and checks them. They are points first, first + 1,
+// ... of their section. `fill` slots after them become infinity. With logSize
+// > 0, point i goes to slot i with its low logSize bits reversed.
+func Decode(g Group, file, points, status Range, n, first, fill, logSize uint32) Call {
+	written := points.Slice(uint64(first)*g.AffineBytes(), uint64(n+fill)*g.AffineBytes())
+	if logSize > 0 {
+		written = points.Slice(0, g.AffineBytes()<<logSize)
+	}
+	return call(kernelDecode[g], uint64(n)+uint64(fill), decodeArgs{
+		file: file.Addr, points: points.Addr, status: status.Addr, faults: status.Addr + 2*WordBytes,
+		n: n, first: first, fill: fill, logSize: logSize,
+	}, reads(file, uint64(n)*g.AffineBytes()), Access{written, Write}, updates(status, DecodeStatusBytes))
+}
+
+// Encode is the reverse of Decode, without reordering. n >= 1.
+func Encode(g Group, points, file Range, n uint32) Call {
+	bytes := uint64(n) * g.AffineBytes()
+	return call(kernelEncode[g], uint64(n), encodeArgs{points: points.Addr, file: file.Addr, n: n},
+		reads(points, bytes), writes(file, bytes))
+}
+
+// Permute copies n <= 2^logSize points of G1 into out, bit-reversed; the
+// other slots become infinity.
+func Permute(in, out Range, n, logSize uint32) Call {
+	return call(kernelPermute, 1<<logSize, permuteArgs{in: in.Addr, out: out.Addr, n: n, logSize: logSize},
+		reads(in, uint64(n)*G1.AffineBytes()), writes(out, G1.AffineBytes()<<logSize))
+}
+
+// affineEach is how many points share an inversion of about 570 products.
+const affineEach = 32
+
+// Affine converts n sums to affine points. products is scratch of one
+// coordinate a point. n >= 1.
+func Affine(g Group, sums, points, products Range, n uint32) Call {
+	return call(kernelAffine[g], uint64(blocks(uint64(n), affineEach)),
+		affineArgs{in: sums.Addr, out: points.Addr, products: products.Addr, n: n},
+		reads(sums, uint64(n)*g.SumBytes()), writes(points, uint64(n)*g.AffineBytes()),
+		updates(products, uint64(n)*g.FieldBytes()))
+}
+
+// FixedTableN is the number of points in a fixed-base table: entry
+// 255 w + d - 1 is [d 2^(8 w)] B for w < 32, 0 < d < 256. FixedTable makes it.
+const FixedTableN = 32 * 255
+
+// FixedScratchBytes is the scratch that Fixed needs.
+func FixedScratchBytes(g Group, n uint32) uint64 {
+	return align(uint64(n)*g.SumBytes()) + align(uint64(n)*g.FieldBytes())
+}
+
+// Fixed writes points[i] = [scalars[i]] B for the base of table. n >= 1.
+func Fixed(g Group, table, scalars, points, scratch Range, n uint32) []Call {
+	l := layout{whole: scratch}
+	sums, products := l.take(uint64(n)*g.SumBytes()), l.take(uint64(n)*g.FieldBytes())
+	return []Call{
+		call(kernelFixed[g], uint64(n), fixedArgs{table: table.Addr, scalars: scalars.Addr, out: sums.Addr, n: n},
+			reads(table, FixedTableN*g.AffineBytes()), reads(scalars, uint64(n)*FrBytes),
+			writes(sums, uint64(n)*g.SumBytes())),
+		Affine(g, sums, points, products, n),
+	}
+}

@@ -1,0 +1,160 @@
+package launch
+
+// Twins of the constants in sums/ones.cuh.
+const (
+	rankTile = 1024
+	onesTile = 4096
+	// onesBlocks fills a large card several times over, and leaves few sums.
+	onesBlocks = 1024
+)
+
+// None in an array of positions: no point.
+const None = ^uint32(0)
+
+var (
+	kernelDensity   = declare[densityArgs]("sums", "cuzk_density_count", 256)
+	kernelPositions = declare[positionsArgs]("sums", "cuzk_dense_positions", 256)
+	kernelClasses   = declare[classesArgs]("sums", "cuzk_fr_classes", 256)
+	kernelOnes      = [...]*Kernel{
+		declare[onesArgs]("g1_accumulate", "cuzk_sums_g1_ones", 128),
+		declare[onesArgs]("g2", "cuzk_sums_g2_ones", 128),
+	}
+)
+
+type densityArgs struct {
+	density, counts uint64
+	n, _            uint32
+}
+
+type positionsArgs struct {
+	aux, inputDensity, inputRanks, density, ranks, positions uint64
+	n, inputs, mode, base                                    uint32
+}
+
+type classesArgs struct {
+	scalars, ones, indices, values, denseN, bad uint64
+	n, capacity                                 uint32
+}
+
+type onesArgs struct {
+	points, ones, density, ranks, out uint64
+	n, base                           uint32
+}
+
+// Density is a bitmap of variables that have a point in a section, with the
+// count of the bits before every 1024th variable. The zero Density means that
+// every variable has one.
+type Density struct {
+	N      uint32 // variables
+	Bitmap Range  // BitmapBytes(N); bits past N are ignored
+	Ranks  Range  // RanksBytes(N), filled by Calls
+}
+
+// BitmapBytes is the size of a bitmap of n variables, bit i in bit i % 32 of
+// word i / 32.
+func BitmapBytes(n uint32) uint64 { return bitmapBytes(n) }
+
+// RanksBytes is the size of a Density's ranks.
+func RanksBytes(n uint32) uint64 { return (uint64(blocks(uint64(n), rankTile)) + 1) * WordBytes }
+
+// RankScratchBytes is the scratch that Density.Calls needs.
+func RankScratchBytes(n uint32) uint64 {
+	tiles := blocks(uint64(n), rankTile)
+	return align(uint64(tiles)*WordBytes) + align(scanSumsBytes(tiles))
+}
+
+// Calls fill the ranks. The last word of Ranks is the bitmap's popcount.
+func (d Density) Calls(scratch Range) []Call {
+	tiles := blocks(uint64(d.N), rankTile)
+	if tiles == 0 {
+		return []Call{Fill(d.Ranks, 1, 0)}
+	}
+	l := layout{whole: scratch}
+	counts, sums := l.take(uint64(tiles)*WordBytes), l.take(scanSumsBytes(tiles))
+	calls := []Call{call(kernelDensity, uint64(tiles),
+		densityArgs{density: d.Bitmap.Addr, counts: counts.Addr, n: d.N},
+		reads(d.Bitmap, bitmapBytes(d.N)), writes(counts, uint64(tiles)*WordBytes))}
+	return append(calls, scan(counts, d.Ranks, sums, tiles)...)
+}
+
+// InputMode says which input variables have a point in a section.
+type InputMode uint32
+
+// The modes: none (l), all (a), those in a bitmap (b).
+const (
+	InputsNone    InputMode = 0
+	InputsAll     InputMode = 1
+	InputsDensity InputMode = 2
+)
+
+// Section says where the points of variables lie in one section of the
+// parameters: first those of input variables, then, from Base on, those of aux
+// variables.
+type Section struct {
+	Mode   InputMode
+	Inputs Density // InputsDensity
+	Aux    Density // zero: every aux variable
+	Base   uint32  // points of input variables
+}
+
+// Positions writes the position in the section of each entry of a dense list:
+// entry j < inputs is input variable j, and the others are the aux variables
+// aux[j - inputs]. positions[j] is None where there is no point. n >= 1.
+func (s Section) Positions(aux, positions Range, inputs, n uint32) Call {
+	args := positionsArgs{
+		aux: aux.Addr, positions: positions.Addr, n: n, inputs: inputs, mode: uint32(s.Mode), base: s.Base,
+	}
+	access := []Access{writes(positions, uint64(n)*WordBytes)}
+	if n > inputs {
+		access = append(access, reads(aux, uint64(n-inputs)*WordBytes))
+	}
+	if s.Mode == InputsDensity && inputs > 0 {
+		args.inputDensity, args.inputRanks = s.Inputs.Bitmap.Addr, s.Inputs.Ranks.Addr
+		access = append(access, s.Inputs.access()...)
+	}
+	if s.Aux.Bitmap.Bytes != 0 {
+		args.density, args.ranks = s.Aux.Bitmap.Addr, s.Aux.Ranks.Addr
+		access = append(access, s.Aux.access()...)
+	}
+	return call(kernelPositions, uint64(n), args, access...)
+}
+
+func (d Density) access() []Access {
+	return []Access{reads(d.Bitmap, bitmapBytes(d.N)), reads(d.Ranks, RanksBytes(d.N))}
+}
+
+// OnesScratchBytes is the scratch that Ones needs.
+func OnesScratchBytes(g Group) uint64 { return (onesBlocks + sumBlocks) * g.SumBytes() }
+
+// Ones adds up the section's points of the aux variables whose bit in ones is
+// set: ones has n bits, those past n are clear. result is one sum.
+func (s Section) Ones(g Group, points, ones Range, n uint32, scratch, result Range) []Call {
+	if n == 0 {
+		return []Call{Fill(result, uint32(g.SumBytes()/WordBytes), 0)}
+	}
+	l := layout{whole: scratch}
+	sums, partial := l.take(onesBlocks*g.SumBytes()), l.take(sumBlocks*g.SumBytes())
+	grid := min(blocks(uint64(n), onesTile), onesBlocks)
+	args := onesArgs{points: points.Addr, ones: ones.Addr, out: sums.Addr, n: n, base: s.Base}
+	access := []Access{{points, Read}, reads(ones, bitmapBytes(n)), writes(sums, uint64(grid)*g.SumBytes())}
+	if s.Aux.Bitmap.Bytes != 0 {
+		args.density, args.ranks = s.Aux.Bitmap.Addr, s.Aux.Ranks.Addr
+		access = append(access, s.Aux.access()...)
+	}
+	calls := []Call{gridCall(kernelOnes[g], grid, 1, args, access...)}
+	return append(calls, sumSegments(g, sums, partial, result, grid, 1)...)
+}
+
+// Classes splits n scalars: ones gets a bit for each that is one, indices and
+// values those that are neither zero nor one, in any order, the first
+// `capacity` of them. count (one word, set to 0 before) gets how many there
+// are; bad (one word, set to all ones) the least index of a scalar that is not
+// below r. n >= 1.
+func Classes(scalars, ones, indices, values, count, bad Range, n, capacity uint32) Call {
+	return call(kernelClasses, uint64(n), classesArgs{
+		scalars: scalars.Addr, ones: ones.Addr, indices: indices.Addr, values: values.Addr,
+		denseN: count.Addr, bad: bad.Addr, n: n, capacity: capacity,
+	}, reads(scalars, uint64(n)*FrBytes), writes(ones, bitmapBytes(n)),
+		writes(indices, uint64(capacity)*WordBytes), writes(values, uint64(capacity)*FrBytes),
+		updates(count, WordBytes), updates(bad, WordBytes))
+}
