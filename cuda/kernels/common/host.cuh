@@ -105,6 +105,7 @@ inline u32 global_atomic_or(u32 *p, u64 i, u32 v) {
     return old;
 }
 inline u32 shared_atomic_add(u32 *p, u32 i, u32 v) {
+    cuzk_sim_access(p + i, sizeof(u32), CUZK_SIM_ATOMIC);
     u32 old = p[i];
     p[i] = old + v;
     return old;
