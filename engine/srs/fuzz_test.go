@@ -18,7 +18,9 @@ func (memorySource) Close() error     { return nil }
 func (memorySource) Unchanged() error { return nil }
 
 // FuzzParams gives arbitrary bytes to Open and Points under all options. What
-// is accepted must write back as the same bytes.
+// is accepted must write back as the same bytes. Coverage varies with the
+// scheduling of goroutines, so run it with -fuzzminimizetime=10x: otherwise
+// the fuzzer spends its time on minimizing what cannot be made smaller.
 func FuzzParams(f *testing.F) {
 	cases, err := golden.Small()
 	require.NoError(f, err)
