@@ -4,16 +4,13 @@
 #
 #   check.sh fmt | clippy | test | doc | demo | bench | all
 #
-# all is fmt, clippy, test and doc. The library is built from this tree, or
-# taken from CUZK_LIB_DIR.
+# all is fmt, clippy, test and doc. The library is built from this tree and
+# linked statically, as in a program that depends on the crate.
 set -eu
 cd "$(dirname "$0")"
+unset CUZK_LIB_DIR CUZK_LINK
 export CUZK_BUNDLED=1
 export CARGO_TARGET_DIR="$PWD/target"
-# Cargo finds a shared library at run time only if it was built under target.
-if [ -n "${CUZK_LIB_DIR-}" ]; then
-    export LD_LIBRARY_PATH="$CUZK_LIB_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-fi
 
 run() {
     echo "+ $*"

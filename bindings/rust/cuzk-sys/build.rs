@@ -112,7 +112,8 @@ fn build_library() -> PathBuf {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("lib");
     let script = root.join("capi/build.sh");
     let status = Command::new(&script)
-        .arg(&out)
+        .arg("static")
+        .env("CUZK_BUILD_DIR", &out)
         .current_dir(&root)
         .status()
         .unwrap_or_else(|error| panic!("{} cannot be run: {error}", script.display()));
