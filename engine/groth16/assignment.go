@@ -31,3 +31,12 @@ type Density struct {
 
 // Has reports whether variable i is in the density. i must be below Len.
 func (d Density) Has(i int) bool { return d.Words[i/64]>>(i%64)&1 != 0 }
+
+// Full returns the density of n variables that all occur.
+func Full(n int) Density {
+	d := Density{Words: make([]uint64, (n+63)/64), Len: n, Popcount: n}
+	for i := range d.Words {
+		d.Words[i] = ^uint64(0)
+	}
+	return d
+}

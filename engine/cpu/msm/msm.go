@@ -23,8 +23,8 @@ type Scalar = [4]uint64
 // scalarBits is the size of a Scalar; the modulus itself has 255 bits.
 const scalarBits = 256
 
-// jacobian is what the last few additions need of bls.G1Jac and bls.G2Jac.
-type jacobian[A, J any] interface {
+// Jacobian is what the last few additions need of bls.G1Jac and bls.G2Jac.
+type Jacobian[A, J any] interface {
 	*J
 	AddAssign(*J) *J
 	DoubleAssign() *J

@@ -47,7 +47,7 @@ func seq(n int) []uint32 {
 }
 
 // total does all units of a sum, cut for the number of workers.
-func total[A, P, J any, PJ jacobian[A, J]](t testing.TB, g *Group[A, P, J], dense Dense[A], ones Ones[A], workers int) J {
+func total[A, P, J any, PJ Jacobian[A, J]](t testing.TB, g *Group[A, P, J], dense Dense[A], ones Ones[A], workers int) J {
 	s, units := NewSum[A, P, J, PJ](g, dense, ones, workers)
 	for _, u := range units {
 		require.NoError(t, u.Do(t.Context()))
@@ -161,7 +161,7 @@ func TestSums(t *testing.T) {
 }
 
 func check[A, P, J any, PJ interface {
-	jacobian[A, J]
+	Jacobian[A, J]
 	Equal(*J) bool
 }](t *testing.T, g *Group[A, P, J], points []A, scalars []Scalar, want, wantOnes J) {
 	n := len(points)

@@ -25,7 +25,7 @@ type segment struct {
 // sum over the segments of a window: with segments of length len,
 //
 //	Σ_b (b+1)·B_b = Σ_k total_k + len·Σ_k k·run_k
-func reduce[A, P, J any, PJ jacobian[A, J]](ctx context.Context, ws *workspace[A, P], buckets int, out []J) error {
+func reduce[A, P, J any, PJ Jacobian[A, J]](ctx context.Context, ws *workspace[A, P], buckets int, out []J) error {
 	length := segmentLength(buckets * len(out))
 	length = min(length, buckets)
 	per := buckets / length
@@ -92,7 +92,7 @@ func (ws *workspace[A, P]) advance(segments []segment, j int) {
 }
 
 // combine sets out to the sum of a window from those of its segments.
-func combine[A, P, J any, PJ jacobian[A, J]](ws *workspace[A, P], segments []segment, length int, out *J) {
+func combine[A, P, J any, PJ Jacobian[A, J]](ws *workspace[A, P], segments []segment, length int, out *J) {
 	var totals, runs, weighted J
 	for k := len(segments) - 1; k >= 0; k-- {
 		if g := &segments[k]; g.run != unset {

@@ -10,7 +10,7 @@ import (
 
 // Sum is one sum on its way: units that may be done in any order, and what
 // they have found so far.
-type Sum[A, P, J any, PJ jacobian[A, J]] struct {
+type Sum[A, P, J any, PJ Jacobian[A, J]] struct {
 	group *Group[A, P, J]
 	dense Dense[A]
 	ones  Ones[A]
@@ -35,7 +35,7 @@ type Unit struct {
 
 // NewSum prepares Σ over dense and ones, and cuts it into units for the given
 // number of workers.
-func NewSum[A, P, J any, PJ jacobian[A, J]](g *Group[A, P, J], dense Dense[A], ones Ones[A], workers int) (*Sum[A, P, J, PJ], []Unit) {
+func NewSum[A, P, J any, PJ Jacobian[A, J]](g *Group[A, P, J], dense Dense[A], ones Ones[A], workers int) (*Sum[A, P, J, PJ], []Unit) {
 	s := &Sum[A, P, J, PJ]{group: g, dense: dense, ones: ones}
 	var units []Unit
 	if dense.Len > 0 {
