@@ -53,10 +53,12 @@ func (s *span) cost() cost {
 	return c
 }
 
-// before are the fences that whoever claims s has to respect.
+// before are the fences that whoever claims s has to respect. A holder that
+// has not handed on passes its own predecessors' along: it may never touch
+// the block, and then its fence says nothing about theirs.
 func (s *span) before() []*Fence {
 	if s.hold != nil {
-		return []*Fence{s.hold.fence}
+		return append([]*Fence{s.hold.fence}, s.hold.before...)
 	}
 	return s.fences
 }
