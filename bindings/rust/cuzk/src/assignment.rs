@@ -33,6 +33,11 @@ impl<'a> Density<'a> {
         })
     }
 
+    /// The words; bits at and past the length mean nothing.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// Number of bits.
     pub fn len(&self) -> usize {
         self.len
