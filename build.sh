@@ -13,7 +13,7 @@ usage: ./build.sh [command]
 
   lib              build/libcuzk.so, headers, pkg-config and CMake files (the default)
   static           build/libcuzk.a
-  kernels          the CUDA kernel image; needs no GPU (CUZK_CUDA_ARCHS="90 ptx" narrows it)
+  kernels          the CUDA kernel image; needs no GPU (CUZK_CUDA_ARCHS=90 narrows it)
   demo             build, prove a real SHA-256 circuit and verify it; on the GPU if there is one
   test             everything: formatting, lint, unit tests, race tests, model, C, Rust
   lint             formatting and static checks only
