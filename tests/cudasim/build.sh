@@ -27,10 +27,10 @@ exec 9>"$out/lock"
 flock 9
 
 common="-std=c++17 -g1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
-# Calls before each access, never expanded in line; stack and globals need no red zones, since instrument.cpp knows where
-# both lie. No vectoriser: it would merge accesses.
-checks="-fsanitize=kernel-address --param asan-instrumentation-with-call-threshold=0 --param asan-stack=0
-        --param asan-globals=0 -fsanitize=alignment,bounds,shift-exponent -fno-tree-vectorize -fno-builtin-memcpy"
+# A call before each access that other threads could see (instrument.cpp has the functions). No vectoriser: it would
+# merge accesses.
+checks="-fsanitize=thread --param tsan-instrument-func-entry-exit=0 -fsanitize=alignment,bounds,shift-exponent
+        -fno-tree-vectorize"
 
 # stale OBJECT SOURCE: there is no object, or it is older than this script, its source or a header it took.
 stale() {
@@ -61,7 +61,9 @@ for source in "$here"/src/*.cpp; do
     compile "$out/$(basename "$source").o" "$source" -O2
 done
 for source in $sources; do
-    compile "$library/$(basename "$source").o" "$source" -O2 $checks -I "$kernels"
+    # Two folders may have files of one name.
+    name=$(echo "${source#"$root"/}" | tr / _)
+    compile "$library/$name.o" "$source" -O2 $checks -I "$kernels"
 done
 wait
 if [ -e "$failed" ]; then
