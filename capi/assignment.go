@@ -1,0 +1,129 @@
+package main
+
+/*
+#include "cuzk.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/libcuzk/libcuzk/engine"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+)
+
+type (
+	assignmentC = C.cuzk_assignment
+	densityC    = C.cuzk_density
+	frC         = C.cuzk_fr
+)
+
+// firstAssignment is sizeof(cuzk_assignment) in ABI 1.0.
+const firstAssignment = 144
+
+// Largest counts that are looked at. Rows: the header's limit. Variables: a
+// parameter file counts in 32 bits.
+const (
+	maxRows      = 1 << 28
+	maxVariables = 1<<32 - 1
+)
+
+// partitions converts the arrays of cuzk_job_start. Nothing is copied but the
+// structs, r and s. nameOf is what to call an element in messages.
+func partitions(nameOf func(uint64) string, first *assignmentC, count uint64, r, s *frC) ([]engine.Partition, error) {
+	if count == 0 {
+		return nil, nil
+	}
+	stride, err := structSize(nameOf(0), first, firstAssignment)
+	if err != nil {
+		return nil, err
+	}
+	// The bound of array, for elements of the caller's size.
+	if count > maxBytes/uint64(stride) {
+		return nil, refuse(errSize, "count is %d: that many assignments do not fit in the address space", count)
+	}
+	rs, err := view[fr.Element]("r", r, count)
+	if err != nil {
+		return nil, err
+	}
+	ss, err := view[fr.Element]("s", s, count)
+	if err != nil {
+		return nil, err
+	}
+	var parts []engine.Partition // grows as it goes: count may be garbage
+	for i := range count {
+		name := nameOf(i)
+		p := (*assignmentC)(unsafe.Add(unsafe.Pointer(first), uintptr(i)*stride))
+		c, err := readStruct(name, p, firstAssignment)
+		if err != nil {
+			return nil, err
+		}
+		if uintptr(c.struct_size) != stride {
+			return nil, refuse(errStructSize, "%s.struct_size is %d, expected %d as in %s", name, c.struct_size, stride, nameOf(0))
+		}
+		a, err := assignmentOf(name, &c)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, engine.Partition{Assignment: a, R: rs[i], S: ss[i]})
+	}
+	return parts, nil
+}
+
+// assignmentOf converts one assignment, whose vectors stay in the caller's
+// memory. c.c is not looked at.
+func assignmentOf(name string, c *assignmentC) (*groth16.Assignment, error) {
+	f := fields{name: name}
+	a := &groth16.Assignment{
+		A:       f.scalars("a", c.a, "num_rows", c.num_rows, maxRows),
+		B:       f.scalars("b", c.b, "num_rows", c.num_rows, maxRows),
+		Inputs:  f.scalars("inputs", c.inputs, "num_inputs", c.num_inputs, maxVariables),
+		Aux:     f.scalars("aux", c.aux, "num_aux", c.num_aux, maxVariables),
+		AAux:    f.density("a_aux", c.a_aux),
+		BInputs: f.density("b_inputs", c.b_inputs),
+		BAux:    f.density("b_aux", c.b_aux),
+	}
+	return a, f.err
+}
+
+// fields converts the members of one struct and keeps the first error.
+type fields struct {
+	name string
+	err  error
+}
+
+func (f *fields) scalars(member string, p *frC, countMember string, n C.size_t, limit uint64) []fr.Element {
+	if f.err != nil {
+		return nil
+	}
+	if uint64(n) > limit {
+		f.err = refuse(errSize, "%s.%s is %d, expected at most %d", f.name, countMember, n, limit)
+		return nil
+	}
+	var v []fr.Element
+	v, f.err = view[fr.Element](f.name+"."+member, p, uint64(n))
+	return v
+}
+
+func (f *fields) density(member string, d densityC) groth16.Density {
+	return f.bitmap(member+".words", d.words, member+".bit_len", d.bit_len, member+".popcount", d.popcount)
+}
+
+func (f *fields) bitmap(wordsMember string, words *C.uint64_t, lenMember string, bits C.size_t, popMember string, pop C.size_t) groth16.Density {
+	if f.err != nil {
+		return groth16.Density{}
+	}
+	if uint64(bits) > maxVariables {
+		f.err = refuse(errSize, "%s.%s is %d, expected at most %d", f.name, lenMember, bits, uint64(maxVariables))
+		return groth16.Density{}
+	}
+	if pop > bits {
+		f.err = refuse(groth16.ErrDensity, "%s.%s is %d, more than its %d bits", f.name, popMember, pop, bits)
+		return groth16.Density{}
+	}
+	d := groth16.Density{Len: int(bits), Popcount: int(pop)}
+	d.Words, f.err = view[uint64](f.name+"."+wordsMember, words, (uint64(bits)+63)/64)
+	return d
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What the Go files of this folder call in exports.c. Nothing here leaves the
+ * library.
+ */
+#ifndef CUZK_CAPI_INTERNAL_H
+#define CUZK_CAPI_INTERNAL_H
+
+#include "cuzk.h"
+
+/* Copies length bytes of text, which need no NUL, to the calling thread's
+ * buffer for cuzk_last_error; what does not fit is cut off. */
+void cuzkc_set_last_error(const char *text, size_t length);
+
+/* Calls a log callback: Go cannot call a C function pointer itself. */
+void cuzkc_log(cuzk_log_fn fn, int32_t level, const char *message, void *user);
+
+#endif

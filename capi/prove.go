@@ -1,0 +1,119 @@
+package main
+
+/*
+#include "cuzk.h"
+*/
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/libcuzk/libcuzk/engine"
+)
+
+type (
+	proveOptionsC = C.cuzk_prove_options
+	proofC        = C.cuzk_proof
+)
+
+// firstProveOptions is sizeof(cuzk_prove_options) in ABI 1.0.
+const firstProveOptions = 24
+
+//export cuzkgoProvePartition
+func cuzkgoProvePartition(set C.cuzk_srs, assignment *C.cuzk_assignment, r, s *C.cuzk_fr, options *C.cuzk_prove_options, out *C.cuzk_proof) C.cuzk_status {
+	return call("cuzk_prove_partition", func() error {
+		if err := checkPointer("out", out); err != nil {
+			return err
+		}
+		name := func(uint64) string { return "assignment" }
+		job, err := start(set, name, assignment, 1, r, s, options)
+		if err != nil {
+			return err
+		}
+		return job.wait(context.Background(), out)
+	})
+}
+
+// start is the common part of cuzk_prove_partition and cuzk_job_start.
+func start(set C.cuzk_srs, nameOf func(uint64) string, assignments *assignmentC, count uint64, r, s *frC, options *proveOptionsC) (*job, error) {
+	srs, err := srsHandles.get(uint64(set))
+	if err != nil {
+		return nil, err
+	}
+	opt, err := proveOptions(options)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := partitions(nameOf, assignments, count, r, s)
+	if err != nil {
+		return nil, err
+	}
+	return startJob(srs, parts, opt)
+}
+
+func startJob(srs *engine.SRS, parts []engine.Partition, opt engine.ProveOptions) (*job, error) {
+	e, err := theEngine()
+	if err != nil {
+		return nil, err
+	}
+	j, err := e.Start(context.Background(), srs, parts, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &job{Job: j, count: len(parts)}, nil
+}
+
+func proveOptions(p *proveOptionsC) (engine.ProveOptions, error) {
+	if p == nil {
+		return engine.DefaultProveOptions(), nil
+	}
+	var none engine.ProveOptions
+	o, err := readStruct("options", p, firstProveOptions)
+	if err != nil {
+		return none, err
+	}
+	priority, known := priorities[o.priority]
+	switch unknown := o.flags &^ C.CUZK_PROVE_NO_SELF_CHECK; {
+	case unknown != 0:
+		return none, refuse(errValue, "options.flags has unknown bits %#x", unknown)
+	case o.reserved != 0:
+		return none, refuse(errValue, "options.reserved is %d, expected 0", o.reserved)
+	case !known:
+		return none, refuse(errValue, "options.priority is %d, expected %d to %d", o.priority, C.CUZK_PRIORITY_DEFAULT, C.CUZK_PRIORITY_CRITICAL)
+	case o.device < C.CUZK_DEVICE_ANY:
+		return none, refuse(errValue, "options.device is %d, expected %d (any) or an index", o.device, C.CUZK_DEVICE_ANY)
+	}
+	return engine.ProveOptions{
+		Priority:      priority,
+		Device:        deviceIndex(o.device),
+		SkipSelfCheck: o.flags&C.CUZK_PROVE_NO_SELF_CHECK != 0,
+	}, nil
+}
+
+var priorities = map[C.int32_t]engine.Priority{
+	C.CUZK_PRIORITY_DEFAULT:  engine.PriorityDefault,
+	C.CUZK_PRIORITY_LOW:      engine.PriorityLow,
+	C.CUZK_PRIORITY_NORMAL:   engine.PriorityNormal,
+	C.CUZK_PRIORITY_HIGH:     engine.PriorityHigh,
+	C.CUZK_PRIORITY_CRITICAL: engine.PriorityCritical,
+}
+
+func deviceIndex(device C.int32_t) int {
+	if device == C.CUZK_DEVICE_ANY {
+		return engine.AnyDevice
+	}
+	return int(device)
+}
+
+// writeProofs stores proofs at out, which the caller has made large enough.
+// cuzk_proof and engine.Proof have the same layout.
+func writeProofs(out *proofC, proofs []engine.Proof) {
+	copy(unsafe.Slice((*engine.Proof)(unsafe.Pointer(out)), len(proofs)), proofs)
+}
+
+// indexed names the elements of an array.
+func indexed(array string) func(uint64) string {
+	return func(i uint64) string { return fmt.Sprintf("%s[%d]", array, i) }
+}
