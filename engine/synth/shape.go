@@ -104,7 +104,7 @@ func Dense(rows, inputs int) Shape {
 }
 
 // PoRepLike has the shares of Filecoin's PoRep. Source: a 2 KiB sector's
-// circuit as measured in tests/golden/README.md's origin: 2,687,961 rows, 40
+// circuit, measured; table in tests/golden/README.md: 2,687,961 rows, 40
 // inputs, 2,685,673 aux, a_aux 2,674,908, b_aux 685,521, only the one in
 // b_inputs; aux 51.1 % zero and 47.2 % one, of those in b 47.6 and 47.7 %; rows
 // of a 49.1 and 18.1 %, of b 49.0 and 49.8 %.

@@ -13,18 +13,25 @@ import (
 	"github.com/libcuzk/libcuzk/tests/sweep"
 )
 
-// maxLog: domains of 1 to 2^12.
-const maxLog = 12
+// maxLog: domains of 1 to 2^12, 20 s on two cores; with -short to 2^8, for runs
+// under the race detector.
+const (
+	maxLog      = 12
+	maxLogShort = 8
+)
 
 func TestEveryDomainUpTo4096OnTheCPU(t *testing.T) {
-	circuits := sweep.Circuits(maxLog)
+	upTo := maxLog
+	if testing.Short() {
+		upTo = maxLogShort
+	}
+	circuits := sweep.Circuits(upTo)
 	sweep.Run(t, open(t, cpu.Options{}), circuits)
-	t.Logf("%d circuits", len(circuits))
+	t.Logf("%d circuits, domains of 1 to 2^%d", len(circuits), upTo)
 }
 
 func TestSmallDomainsWithoutCodeForTheProcessor(t *testing.T) {
-	const upTo = 8
-	sweep.Run(t, open(t, cpu.Options{Portable: true}), sweep.Circuits(upTo))
+	sweep.Run(t, open(t, cpu.Options{Portable: true}), sweep.Circuits(maxLogShort))
 }
 
 func TestUnsatisfiedCircuitsGiveTheProofThatCEqualToABWouldGive(t *testing.T) {
