@@ -1,0 +1,131 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/vram"
+)
+
+const (
+	// contextBytes is what a context takes of the card. Measured on an H200
+	// with driver 580: 0.51 GiB.
+	contextBytes = 522 << 20
+
+	// reserveShare of the free memory, 1/20, is left to others when no budget
+	// is set.
+	reserveShare = 20
+)
+
+// ErrBudget is returned by Open for a budget that the context alone exceeds.
+var ErrBudget = errors.New("cuda: the memory budget is too small")
+
+// ErrClosed is returned once a device is closed.
+var ErrClosed = errors.New("cuda: device is closed")
+
+// device is one opened card.
+type device struct {
+	card    *driver.Device
+	images  *image.Set
+	options Options
+	jobs    *sched.Scheduler
+
+	current atomic.Pointer[session] // replaced when the card is reset, between jobs
+
+	mu     sync.Mutex
+	sets   map[*srs.Params]*resident // guarded by mu
+	closed bool                      // guarded by mu
+	tasks  sync.WaitGroup            // one for every Load and Prove
+
+	launched atomic.Int64 // kernels, since the card was opened
+}
+
+var _ backend.Device = (*device)(nil)
+
+// openDevice makes the card's context and loads the kernels.
+func openDevice(card *driver.Device, images *image.Set, options Options) (*device, error) {
+	d := &device{card: card, images: images, options: options, sets: map[*srs.Params]*resident{}}
+	const fixed = contextBytes + sessionBytes
+	if o := options.BudgetBytes; o != 0 && o < fixed+vram.Granule {
+		return nil, fmt.Errorf("%w: %d bytes on gpu%d %s; the context and fixed buffers take %d bytes and a job at least %d more",
+			ErrBudget, o, card.Ordinal, card.Name, fixed, vram.Granule)
+	}
+	s, err := newSession(card, images)
+	if err != nil {
+		return nil, err
+	}
+	d.current.Store(s)
+	budget := options.BudgetBytes - fixed
+	if options.BudgetBytes == 0 {
+		budget, err = s.affordable()
+	}
+	if err == nil {
+		d.jobs, err = sched.New(s, sched.Config{Budget: budget, Chunk: options.chunkBytes})
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return d, nil
+}
+
+// affordable is what is free on the card now, less a reserve.
+func (s *session) affordable() (bytes uint64, err error) {
+	err = s.watch.Do(func(b *driver.Bound) error {
+		free, _, err := b.MemInfo()
+		bytes = free - free/reserveShare
+		return err
+	})
+	return bytes, err
+}
+
+// Info implements backend.Device.
+func (d *device) Info() backend.Info { return info(d.card, d.images) }
+
+// begin keeps Close waiting until done is called.
+func (d *device) begin() (done func(), err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, ErrClosed
+	}
+	d.tasks.Add(1)
+	return d.tasks.Done, nil
+}
+
+// recover makes a lost card usable again, once all its jobs have failed.
+func (d *device) recover(ctx context.Context) error {
+	return d.jobs.Recover(ctx, func() (sched.Device, error) {
+		// Its error tells of the loss again, which is known.
+		_ = d.current.Load().abandon()
+		s, err := newSession(d.card, d.images)
+		if err != nil {
+			return nil, err
+		}
+		d.current.Store(s)
+		return s, nil
+	})
+}
+
+// Close implements backend.Device.
+func (d *device) Close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
+	d.closed = true
+	d.mu.Unlock()
+	d.tasks.Wait()
+	if d.jobs.Lost() != nil {
+		return d.current.Load().abandon()
+	}
+	return errors.Join(d.jobs.Close(context.Background()), d.current.Load().close())
+}

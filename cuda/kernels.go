@@ -1,0 +1,78 @@
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/kernels"
+	"github.com/libcuzk/libcuzk/cuda/launch"
+)
+
+// kernelTable holds the kernels of one context.
+type kernelTable struct {
+	modules   []*driver.Module // in the order of kernels.Names
+	functions map[*launch.Kernel]driver.Function
+}
+
+// loadKernels loads every image and looks every kernel up.
+func loadKernels(b *driver.Bound, set *image.Set) (*kernelTable, error) {
+	k := &kernelTable{functions: map[*launch.Kernel]driver.Function{}}
+	byImage := map[string]*driver.Module{}
+	for i, data := range set.Images {
+		m, err := b.LoadModule(data)
+		if err != nil {
+			return nil, fmt.Errorf("kernel image %s from %s: %w", kernels.Names[i], set.Origin, err)
+		}
+		k.modules = append(k.modules, m)
+		byImage[kernels.Names[i]] = m
+	}
+	for _, kernel := range launch.Kernels() {
+		m, ok := byImage[kernel.Image]
+		if !ok {
+			return nil, fmt.Errorf("BUG: cuda: kernel %s is in image %s, which is not among %v", kernel.Name, kernel.Image, kernels.Names)
+		}
+		f, err := b.Function(m, kernel.Name)
+		if err != nil {
+			return nil, fmt.Errorf("kernel image %s from %s: %w", kernel.Image, set.Origin, err)
+		}
+		k.functions[kernel] = f
+	}
+	return k, nil
+}
+
+// unload gives the images back; nothing enqueued may still use them.
+func (k *kernelTable) unload(b *driver.Bound) error {
+	for _, m := range k.modules {
+		if err := b.UnloadModule(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enqueue starts calls on a stream, for the job with the given ticket.
+func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, owner uint64, calls []launch.Call) error {
+	var touches []driver.Range
+	for _, c := range calls {
+		touches = touches[:0]
+		for _, a := range c.Access {
+			touches = append(touches, driver.Range{
+				Base: driver.DevicePtr(a.Addr), Bytes: a.Bytes, Mode: driver.Access(a.Mode),
+			})
+		}
+		err := b.Start(driver.Launch{
+			Function: k.functions[c.Kernel],
+			Name:     c.Kernel.Name,
+			Grid:     driver.Dim3{X: c.GridX, Y: c.GridY},
+			Block:    driver.Dim3{X: c.Kernel.Threads},
+			Stream:   s,
+			Owner:    owner,
+			Touches:  touches,
+		}, c.Args)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

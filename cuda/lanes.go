@@ -1,0 +1,189 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/vram"
+)
+
+// lanes are the streams of one context, each with an OS thread that enqueues
+// on it, and the memory under them: the sched.Device of a card.
+type lanes struct {
+	context *driver.Context
+	streams [sched.Streams]driver.Stream
+	threads [sched.Streams]*driver.Thread
+	watch   *driver.Thread // polls events, so that no poll waits behind launches
+	base    driver.DevicePtr
+	bytes   uint64 // of addresses reserved from base on
+
+	mu     sync.Mutex
+	idle   []driver.Event               // guarded by mu; recorded by nobody now
+	mapped map[uint64]driver.Allocation // guarded by mu; by offset from base
+}
+
+var _ sched.Device = (*lanes)(nil)
+
+// newLanes makes a context with its streams and reserves addresses for all the
+// memory there is on the card. No memory is behind them yet.
+func newLanes(dev *driver.Device) (*lanes, error) {
+	ctx, err := dev.NewContext()
+	if err != nil {
+		return nil, err
+	}
+	l := &lanes{context: ctx, watch: ctx.Main(), bytes: (dev.Bytes + vram.Granule - 1) / vram.Granule * vram.Granule, mapped: map[uint64]driver.Allocation{}}
+	if err := l.start(); err != nil {
+		return nil, errors.Join(err, ctx.Close())
+	}
+	return l, nil
+}
+
+func (l *lanes) start() error {
+	for s := range l.streams {
+		t, err := l.context.NewThread()
+		if err != nil {
+			return err
+		}
+		l.threads[s] = t
+		err = t.Do(func(b *driver.Bound) (err error) {
+			l.streams[s], err = b.NewStream()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return l.watch.Do(func(b *driver.Bound) (err error) {
+		l.base, err = b.AddressReserve(l.bytes, 0)
+		return err
+	})
+}
+
+// on runs f on the thread of a stream.
+func (l *lanes) on(s sched.Stream, f func(b *driver.Bound, stream driver.Stream) error) error {
+	return lost(l.threads[s].Do(func(b *driver.Bound) error { return f(b, l.streams[s]) }))
+}
+
+// lost marks errors after which the context is of no use.
+func lost(err error) error {
+	if driver.Sticky(err) {
+		return fmt.Errorf("%w: %w", sched.ErrDeviceLost, err)
+	}
+	return err
+}
+
+// Record implements sched.Device.
+func (l *lanes) Record(s sched.Stream) (sched.Event, error) {
+	var e driver.Event
+	err := l.on(s, func(b *driver.Bound, stream driver.Stream) (err error) {
+		if e, err = l.event(b); err != nil {
+			return err
+		}
+		return b.Record(e, stream)
+	})
+	return sched.Event(e), err
+}
+
+// event is an idle event, or a new one.
+func (l *lanes) event(b *driver.Bound) (driver.Event, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.idle); n > 0 {
+		e := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		return e, nil
+	}
+	return b.NewEvent()
+}
+
+// Poll implements sched.Device.
+func (l *lanes) Poll(e sched.Event) (done bool, err error) {
+	err = l.watch.Do(func(b *driver.Bound) (err error) {
+		done, err = b.Done(driver.Event(e))
+		return err
+	})
+	return done, lost(err)
+}
+
+// Wait implements sched.Device.
+func (l *lanes) Wait(s sched.Stream, e sched.Event) error {
+	return l.on(s, func(b *driver.Bound, stream driver.Stream) error {
+		return b.Wait(stream, driver.Event(e))
+	})
+}
+
+// Destroy implements sched.Device. The event object is used again.
+func (l *lanes) Destroy(e sched.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.idle = append(l.idle, driver.Event(e))
+}
+
+// at is the address of an offset of the ledger.
+func (l *lanes) at(offset uint64) driver.DevicePtr { return l.base + driver.DevicePtr(offset) }
+
+// Map implements sched.Device.
+func (l *lanes) Map(offset, bytes uint64) error {
+	var h driver.Allocation
+	err := l.watch.Do(func(b *driver.Bound) (err error) {
+		if h, err = b.Create(bytes); err != nil {
+			return err
+		}
+		if err = b.Map(l.at(offset), bytes, h); err != nil {
+			err = errors.Join(err, b.Release(h))
+		}
+		return err
+	})
+	if driver.Is(err, driver.ErrorOutOfMemory) {
+		return fmt.Errorf("%w: %w", sched.ErrNoMemory, err)
+	}
+	if err != nil {
+		return lost(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mapped[offset] = h
+	return nil
+}
+
+// Unmap implements sched.Device.
+func (l *lanes) Unmap(offset, bytes uint64) error {
+	l.mu.Lock()
+	h, ok := l.mapped[offset]
+	delete(l.mapped, offset)
+	l.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("cuda: unmapping %d bytes at offset %d of the arena: nothing was mapped there", bytes, offset)
+	}
+	return lost(l.watch.Do(func(b *driver.Bound) error {
+		if err := b.Unmap(l.at(offset), bytes); err != nil {
+			return err
+		}
+		return b.Release(h)
+	}))
+}
+
+// close waits for everything enqueued and destroys the context. Every mapping
+// must have been taken back, or the context be lost.
+func (l *lanes) close() error {
+	err := l.watch.Do(func(b *driver.Bound) error {
+		if err := b.SynchronizeDeviceWide(); err != nil {
+			return err
+		}
+		for _, e := range l.idle {
+			if err := b.DestroyEvent(e); err != nil {
+				return err
+			}
+		}
+		for _, s := range l.streams {
+			if err := b.DestroyStream(s); err != nil {
+				return err
+			}
+		}
+		return b.AddressFree(l.base, l.bytes)
+	})
+	return errors.Join(err, l.context.Close())
+}

@@ -1,0 +1,283 @@
+package cuda
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/vram"
+)
+
+// resident is a parameter set that may be in the card's memory.
+type resident struct {
+	params *srs.Params
+	plan   plan
+	set    *vram.Set
+
+	token   chan struct{} // held by the goroutine that loads
+	checked bool          // belongs to the holder of token: all points were valid
+}
+
+// setFor finds or makes the record of p. It fails with *vram.TooLargeError if
+// the set and a job beside it can never fit.
+func (d *device) setFor(p *srs.Params) (*resident, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r := d.sets[p]; r != nil {
+		return r, nil
+	}
+	s := shapeOf(p.Counts())
+	if s.logSize > launch.MaxLogSize {
+		return nil, fmt.Errorf("cuda: parameters %s: domain of 2^%d, at most 2^%d", p.Name(), s.logSize, launch.MaxLogSize)
+	}
+	_, bytes := s.sections(0)
+	set := vram.NewSet(p.Name(), bytes)
+	plan, err := planFor(s, set, d.options, d.jobs.Check)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: gpu%d %s: parameters %s take %d bytes and stay beside each job: %w",
+			d.card.Ordinal, d.card.Name, p.Name(), bytes, err)
+	}
+	r := &resident{params: p, plan: plan, set: set, token: make(chan struct{}, 1)}
+	d.sets[p] = r
+	return r, nil
+}
+
+// Load implements backend.Device: the points go to the card, where they are
+// converted and checked. A set that was evicted since is loaded again by the
+// job that needs it.
+func (d *device) Load(ctx context.Context, p *srs.Params) error {
+	done, err := d.begin()
+	if err != nil {
+		return err
+	}
+	defer done()
+	r, err := d.setFor(p)
+	if err != nil {
+		return err
+	}
+	select {
+	case r.token <- struct{}{}:
+		defer func() { <-r.token }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if r.checked {
+		return nil
+	}
+	if p.Options().SubgroupCheck {
+		// Done on the CPU, which also finds everything else.
+		if _, err := p.Points(ctx); err != nil {
+			return err
+		}
+	}
+	return d.withRecovery(ctx, func() (bool, error) {
+		err := d.load(ctx, r)
+		r.checked = err == nil
+		return true, err
+	})
+}
+
+// load claims the set's place in a job of its own, which does nothing else.
+func (d *device) load(ctx context.Context, r *resident) error {
+	const blockStatus = 0
+	need := vram.Need{
+		Resident: []vram.Request{blockStatus: {Bytes: uint64(len(allSections)) * sectionStatusBytes, Exact: true}},
+		Set:      r.set,
+	}
+	var f *filling
+	err := d.jobs.Run(ctx, need, sched.Work{
+		Upload: func(ctx context.Context, t *sched.Ticket) (err error) {
+			if t.NeedsLoad() {
+				s := d.current.Load()
+				f, err = s.fillSet(ctx, t, r, s.rangeOf(t, blockStatus), blockStatus)
+			}
+			return err
+		},
+		Finish: func(ctx context.Context, t *sched.Ticket) error { return f.finish(ctx, t, d) },
+	})
+	f.release()
+	return err
+}
+
+// Drop implements backend.Device.
+func (d *device) Drop(p *srs.Params) {
+	d.mu.Lock()
+	r := d.sets[p]
+	delete(d.sets, p)
+	d.mu.Unlock()
+	if r != nil {
+		d.jobs.Drop(r.set)
+	}
+}
+
+// filling is a parameter set on its way to the card. All methods accept nil.
+type filling struct {
+	resident *resident
+	session  *session
+	status   []byte // pinned
+	copied   *sched.Mark
+}
+
+// fillSet reads the set's file in the upload turn and enqueues copies and
+// conversion, ahead of every use that a later job can enqueue. status is a
+// range of the job's block of that number.
+func (s *session) fillSet(ctx context.Context, t *sched.Ticket, r *resident, status launch.Range, block int) (*filling, error) {
+	pinned, err := s.results.take(s.watch)
+	if err != nil {
+		return nil, err
+	}
+	f := &filling{resident: r, session: s, status: pinned}
+	on := s.lane(ctx, t, sched.Upload)
+	err = on.enqueue(func(b *driver.Bound, st driver.Stream) error {
+		for i := range allSections {
+			if err := resetStatus(b, st, status.Addr+uint64(i)*sectionStatusBytes); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, block)
+	if err != nil {
+		return f, err
+	}
+	at, _ := r.plan.sections(s.rangeOf(t, sched.ParamSet).Addr)
+	var segments []segment
+	for i, of := range allSections {
+		segments = append(segments, s.points(r, of, at[i], status.Slice(uint64(i)*sectionStatusBytes, launch.DecodeStatusBytes)))
+	}
+	if err := s.loads.send(ctx, on, segments...); err != nil {
+		return f, err
+	}
+	err = on.enqueue(func(b *driver.Bound, st driver.Stream) error {
+		return b.CopyToHost(f.status[:status.Bytes], driver.DevicePtr(status.Addr), st)
+	}, block)
+	if err != nil {
+		return f, err
+	}
+	if f.copied, err = t.Record(sched.Upload); err != nil {
+		return f, err
+	}
+	return f, r.params.Unchanged()
+}
+
+// resetStatus enqueues launch.DecodeStatusReset: all ones in the two least
+// indices, zero in the counts.
+func resetStatus(b *driver.Bound, s driver.Stream, at uint64) error {
+	const indexBytes, countBytes = 2 * launch.WordBytes, 3 * launch.WordBytes
+	if err := b.Fill(driver.DevicePtr(at), 0xff, indexBytes, s); err != nil {
+		return err
+	}
+	return b.Fill(driver.DevicePtr(at+indexBytes), 0, countBytes, s)
+}
+
+// points is the segment that reads a section's points and converts them.
+func (s *session) points(r *resident, of srs.Section, to, status launch.Range) segment {
+	perSlot := slotBytes / of.PointBytes()
+	count, slots := int(r.plan.count(of)), int(r.plan.slots(of))
+	fill := func(piece int, sl *slot) (launches, error) {
+		first := piece * perSlot
+		n := min(perSlot, count-first)
+		bytes, err := r.params.ReadSection(of, first, n, sl.memory)
+		if err != nil {
+			return nil, err
+		}
+		padding := 0
+		if first+n == count {
+			padding = slots - count
+		}
+		var logSize uint32
+		if of == srs.SectionH {
+			logSize = r.plan.logSize
+		}
+		raw := launch.Range{Addr: uint64(s.decode) + uint64(sl.index)*slotBytes, Bytes: slotBytes}
+		convert := launch.Decode(group(of), raw, to, status, uint32(n), uint32(first), uint32(padding), logSize)
+		return all([]launches{
+			copyOf(sl.memory[:bytes], raw, 0),
+			func(b *driver.Bound, st driver.Stream) error {
+				return s.kernels.enqueue(b, st, 0, []launch.Call{convert})
+			},
+		}), nil
+	}
+	pieces := piecesOf(count, perSlot)
+	if slots > 0 {
+		pieces = max(pieces, 1) // h of a domain of one row has only padding
+	}
+	return segment{pieces: pieces, block: sched.ParamSet, fill: fill}
+}
+
+// finish waits for the conversion and reports points that are not valid. The
+// set then leaves the card.
+func (f *filling) finish(ctx context.Context, t *sched.Ticket, d *device) error {
+	if f == nil {
+		return nil
+	}
+	if err := t.Await(ctx, f.copied); err != nil {
+		return err
+	}
+	for i, of := range allSections {
+		if err := f.fault(of, f.status[i*sectionStatusBytes:]); err != nil {
+			d.jobs.Drop(f.resident.set)
+			return fmt.Errorf("cuda: %s: %w", f.resident.params.Name(), err)
+		}
+	}
+	return nil
+}
+
+// release gives the pinned status back; the job has ended.
+func (f *filling) release() {
+	if f != nil {
+		f.session.results.put(f.status)
+	}
+}
+
+// fault is the error that a section's status tells of.
+func (f *filling) fault(of srs.Section, status []byte) error {
+	word := func(i int) uint32 { return binary.LittleEndian.Uint32(status[i*launch.WordBytes:]) }
+	bad, infinity := word(0), word(1)
+	var kinds error
+	total := uint32(0)
+	for i, kind := range []error{srs.ErrEncoding, srs.ErrNotCanonical, srs.ErrNotOnCurve} {
+		if n := word(2 + i); n > 0 {
+			total += n
+			kinds = errors.Join(kinds, kind)
+		}
+	}
+	switch {
+	case total > 0:
+		return fmt.Errorf("section %s: point %d is the first of %d that are not valid: %w", of, bad, total, kinds)
+	case infinity != launch.None && !f.resident.params.Options().AllowInfinity:
+		return fmt.Errorf("section %s: point %d: %w", of, infinity, srs.ErrInfinity)
+	}
+	return nil
+}
+
+// lane is a stream that a job's copies may be enqueued on.
+func (s *session) lane(ctx context.Context, t *sched.Ticket, st sched.Stream) lane {
+	return lane{
+		enqueue: func(l launches, blocks ...int) error {
+			return t.Enqueue(ctx, st, func() error { return s.on(st, l) }, blocks...)
+		},
+		look: func(l launches) error { return s.on(st, l) },
+	}
+}
+
+// withRecovery runs a job, and once more if the card was lost meanwhile and
+// has been reset. do also reports whether it may be run again.
+func (d *device) withRecovery(ctx context.Context, do func() (again bool, err error)) error {
+	again, err := do()
+	if !errors.Is(err, sched.ErrDeviceLost) {
+		return err
+	}
+	if failed := d.recover(ctx); failed != nil {
+		return errors.Join(err, failed)
+	}
+	if !again {
+		return fmt.Errorf("%w; the card has been reset, try again", err)
+	}
+	_, err = do()
+	return err
+}

@@ -1,0 +1,235 @@
+package cuda
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/sched"
+)
+
+// Prove implements backend.Device.
+func (d *device) Prove(ctx context.Context, task *backend.Task) (*groth16.Sums, error) {
+	var rowsGone atomic.Bool
+	read := sync.OnceFunc(func() {
+		rowsGone.Store(true)
+		task.RowsRead()
+	})
+	defer read()
+	done, err := d.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	r, err := d.setFor(task.Params)
+	if err != nil {
+		return nil, err
+	}
+	var sums *groth16.Sums
+	err = d.withRecovery(ctx, func() (bool, error) {
+		j := &job{device: d, resident: r, task: task, read: read}
+		err := j.run(ctx)
+		sums = j.sums
+		return !rowsGone.Load(), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sums, nil
+}
+
+// job is one partition on its way through the card.
+type job struct {
+	device   *device
+	resident *resident
+	task     *backend.Task
+	read     func() // to be called when A and B have been read
+
+	*session // of the card when the job was claimed
+	ticket   *sched.Ticket
+	logSize  uint32
+	layout   witnessLayout
+	list     *denseList
+	filling  *filling // if the job loads the set
+
+	round    *round // the one being enqueued
+	rounds   []*round
+	sums     *groth16.Sums
+	sections sections
+}
+
+// run takes the job through the scheduler.
+func (j *job) run(ctx context.Context) error {
+	j.logSize = uint32(bits.TrailingZeros(uint(groth16.Domain(len(j.task.Assignment.A)))))
+	err := j.device.jobs.Run(ctx, j.resident.plan.need(j.resident.set), sched.Work{
+		Upload: func(ctx context.Context, t *sched.Ticket) error {
+			j.claimed(t)
+			return j.upload(ctx)
+		},
+		Compute: func(ctx context.Context, _ *sched.Ticket) error { return j.compute(ctx) },
+		Finish:  func(ctx context.Context, _ *sched.Ticket) error { return j.finish(ctx) },
+		Stage:   j.task.Stage,
+	})
+	// Nothing of the job runs any more: its pinned buffers may be used again.
+	j.filling.release()
+	for _, r := range j.rounds {
+		j.results.put(r.host)
+	}
+	return err
+}
+
+// claimed notes what the job got.
+func (j *job) claimed(t *sched.Ticket) {
+	j.session, j.ticket = j.device.current.Load(), t
+	p := j.resident.plan
+	witness := j.rangeOf(t, blockWitness)
+	j.layout = p.layout(witness.Addr, p.capacity)
+	inputBytes := uint64(p.inputs) * launch.FrBytes
+	j.list = &denseList{
+		indices:  j.layout.indices,
+		values:   j.layout.values.Slice(inputBytes, j.layout.values.Bytes-inputBytes),
+		capacity: int(p.capacity),
+	}
+	j.sections = newSections(j.task.Assignment, p.shape, &j.layout)
+}
+
+// upload stages everything that the kernels read, in the upload turn.
+func (j *job) upload(ctx context.Context) (err error) {
+	if err := j.noteBlocks(driver.NoteClaim, blockA, blockB, blockC, blockWitness, blockScratch); err != nil {
+		return err
+	}
+	if j.ticket.NeedsLoad() {
+		j.filling, err = j.fillSet(ctx, j.ticket, j.resident, j.layout.status, blockWitness)
+		if err != nil {
+			return err
+		}
+	}
+	a := j.task.Assignment
+	pieces := 2 * piecesOf(len(a.A), slotScalars)
+	var unread atomic.Int64
+	unread.Store(int64(pieces))
+	read := func() {
+		if unread.Add(-1) == 0 {
+			j.read()
+		}
+	}
+	return j.uploads.send(ctx, j.lane(ctx, j.ticket, sched.Upload),
+		scalars("a", a.A, j.rangeOf(j.ticket, blockA), blockA, read),
+		scalars("b", a.B, j.rangeOf(j.ticket, blockB), blockB, read),
+		scalars("inputs", a.Inputs, j.layout.values, blockWitness, nil),
+		bitmap(a.AAux, j.layout.aAux.Bitmap, blockWitness),
+		bitmap(a.BAux, j.layout.bAux.Bitmap, blockWitness),
+		bitmap(a.BInputs, j.layout.bInputs.Bitmap, blockWitness),
+		j.list.aux(a.Aux, j.layout.ones, blockWitness),
+	)
+}
+
+// compute enqueues all kernels, in the compute turn. b and c are handed on as
+// soon as the quotient no longer needs them, and h when it has been sorted.
+func (j *job) compute(ctx context.Context) error {
+	if err := j.beginRound(); err != nil {
+		return err
+	}
+	if err := j.quotient(ctx); err != nil {
+		return err
+	}
+	if err := j.sumH(ctx); err != nil {
+		return err
+	}
+	if err := j.sumOnes(ctx); err != nil {
+		return err
+	}
+	if err := j.sumList(ctx, j.resident.plan.inputs); err != nil {
+		return err
+	}
+	if err := j.endRound(ctx); err != nil {
+		return err
+	}
+	for j.list.isLeft() {
+		if err := j.nextRound(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// launch enqueues calls that touch the given blocks.
+func (j *job) launch(ctx context.Context, calls []launch.Call, blocks ...int) error {
+	j.device.launched.Add(int64(len(calls)))
+	return j.ticket.Enqueue(ctx, sched.Compute, func() error {
+		return j.on(sched.Compute, func(b *driver.Bound, s driver.Stream) error {
+			return j.kernels.enqueue(b, s, j.owner(), calls)
+		})
+	}, blocks...)
+}
+
+// owner is the job in notes to the simulator, which keeps 0 for the device.
+func (j *job) owner() uint64 { return j.ticket.Number() + 1 }
+
+// handOn gives blocks to the next job; their last use has been enqueued.
+func (j *job) handOn(blocks ...int) error {
+	if err := j.noteBlocks(driver.NoteHandOn, blocks...); err != nil {
+		return err
+	}
+	return j.ticket.HandOn(blocks...)
+}
+
+// noteBlocks tells the simulator what happens to blocks.
+func (j *job) noteBlocks(kind driver.NoteKind, blocks ...int) error {
+	var ranges []driver.Range
+	for _, i := range blocks {
+		r := j.rangeOf(j.ticket, i)
+		ranges = append(ranges, driver.Range{Base: driver.DevicePtr(r.Addr), Bytes: r.Bytes, Mode: driver.ReadWrite})
+	}
+	return j.watch.Do(func(b *driver.Bound) error { return b.Note(kind, j.owner(), ranges...) })
+}
+
+// quotient enqueues h, in place of a.
+func (j *job) quotient(ctx context.Context) error {
+	tables, err := j.tablesFor(ctx, j.ticket, j.logSize)
+	if err != nil {
+		return err
+	}
+	block := func(i int) launch.Range { return j.rangeOf(j.ticket, i).Slice(0, launch.FrBytes<<j.logSize) }
+	bad := j.round.bad()
+	q := tables.NewQuotient(block(blockA), block(blockB), block(blockC), bad, uint32(len(j.task.Assignment.A)))
+	rows := append([]launch.Call{launch.Fill(bad, 1, launch.None)}, q.Rows...)
+	if err := j.launch(ctx, rows, blockA, blockB, blockC, blockWitness); err != nil {
+		return err
+	}
+	if err := j.handOn(blockB); err != nil {
+		return err
+	}
+	if err := j.launch(ctx, q.Combine, blockA, blockC); err != nil {
+		return err
+	}
+	return j.handOn(blockC)
+}
+
+// finish waits for the results and joins them.
+func (j *job) finish(ctx context.Context) error {
+	if err := j.filling.finish(ctx, j.ticket, j.device); err != nil {
+		return err
+	}
+	sums := newTotal()
+	for i, r := range j.rounds {
+		if err := j.ticket.Await(ctx, r.copied); err != nil {
+			return err
+		}
+		if i == 0 {
+			if row := binary.LittleEndian.Uint32(r.host); row != launch.None {
+				return fmt.Errorf("cuda: %w: a or b in row %d, seen on the card and not on the way there", groth16.ErrScalarRange, row)
+			}
+		}
+		r.join(sums)
+	}
+	j.sums = &sums.Sums
+	return nil
+}

@@ -1,0 +1,94 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/engine/backend"
+)
+
+// Options are the settings of a Provider. The zero value is usable.
+type Options struct {
+	// BudgetBytes is how much of a card's memory to use, our context included;
+	// 0 is what is free when the card is opened, less a reserve of 5 %.
+	BudgetBytes uint64
+
+	// ListScalars is how many witness values other than 0 and 1 are on the
+	// card at a time; a witness with more goes in rounds. 0 lets the budget
+	// decide.
+	ListScalars int
+
+	chunkBytes uint64 // in which memory is mapped; 0 is sched.ChunkBytes
+}
+
+// Provider finds CUDA cards. Safe for concurrent use.
+type Provider struct{ options Options }
+
+var _ backend.Provider = (*Provider)(nil)
+
+// NewProvider makes a provider; it looks for no driver yet.
+func NewProvider(o Options) *Provider { return &Provider{o} }
+
+// Name implements backend.Provider.
+func (p *Provider) Name() string { return backend.CUDA }
+
+// Devices implements backend.Provider. It makes no context.
+func (p *Provider) Devices() ([]backend.Info, error) {
+	devices, images, err := p.find()
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]backend.Info, len(devices))
+	for i, dev := range devices {
+		infos[i] = info(dev, images)
+	}
+	return infos, nil
+}
+
+// errNoCard is returned by Devices when the driver works and lists no card.
+var errNoCard = errors.New("cuda: the driver lists no device (is CUDA_VISIBLE_DEVICES empty?)")
+
+func (p *Provider) find() ([]*driver.Device, *image.Set, error) {
+	d, err := driver.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	devices, err := d.Devices()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(devices) == 0 {
+		return nil, nil, errNoCard
+	}
+	images, err := image.Find()
+	if err != nil {
+		return nil, nil, err
+	}
+	return devices, images, nil
+}
+
+func info(dev *driver.Device, images *image.Set) backend.Info {
+	return backend.Info{
+		Backend: backend.CUDA,
+		Ordinal: dev.Ordinal,
+		Name:    dev.Name,
+		Memory:  dev.Bytes,
+		Detail: fmt.Sprintf("compute capability %d.%d, %d multiprocessors, driver for CUDA %s, kernels: %s",
+			dev.ComputeMajor, dev.ComputeMinor, dev.Multiprocessors, dev.DriverVersion(), images.Origin),
+		Unusable: dev.Unusable,
+	}
+}
+
+// Open implements backend.Provider: it makes the card's context.
+func (p *Provider) Open(ordinal int) (backend.Device, error) {
+	devices, images, err := p.find()
+	if err != nil {
+		return nil, err
+	}
+	if ordinal < 0 || ordinal >= len(devices) {
+		return nil, fmt.Errorf("cuda: device %d: expected 0 to %d", ordinal, len(devices)-1)
+	}
+	return openDevice(devices[ordinal], images, p.options)
+}

@@ -1,0 +1,280 @@
+package cuda
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/srs"
+)
+
+// round is one pass over the dense list, and its results: on the card they
+// lie in the job's witness block, which the next round uses again.
+type round struct {
+	card   launch.Range
+	host   []byte // pinned, as large as card
+	used   uint64
+	copied *sched.Mark
+	parts  []func(*total) // read host
+}
+
+// bad is the word for the least row out of range, the first result.
+func (r *round) bad() launch.Range { return r.card.Slice(0, launch.WordBytes) }
+
+// take is room for one result, on the card and where its copy will be.
+func (r *round) take(bytes uint64) (launch.Range, []byte) {
+	p := packing{base: r.card.Addr, used: r.used}
+	at := p.take(bytes)
+	if p.used > r.card.Bytes {
+		panic(fmt.Sprintf("BUG: cuda: results of a round take %d bytes, there are %d", p.used, r.card.Bytes))
+	}
+	host := r.host[r.used:][:bytes]
+	r.used = p.used
+	return at, host
+}
+
+// join adds the round's results to the sums, on several cores.
+func (r *round) join(sums *total) {
+	var g errgroup.Group
+	for _, part := range r.parts {
+		g.Go(func() error {
+			part(sums)
+			return nil
+		})
+	}
+	_ = g.Wait() // no part fails
+}
+
+// total adds sums up.
+type total struct {
+	mu sync.Mutex
+	groth16.Sums
+}
+
+func newTotal() *total {
+	t := &total{}
+	for _, p := range []*bls.G1Jac{&t.H, &t.L, &t.A, &t.B1} {
+		p.X.SetOne()
+		p.Y.SetOne()
+	}
+	t.B2.X.SetOne()
+	t.B2.Y.SetOne()
+	return t
+}
+
+// addG1 adds p to the sum of a section.
+func (t *total) addG1(of srs.Section, p *bls.G1Jac) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	[...]*bls.G1Jac{&t.H, &t.L, &t.A, &t.B1}[of].AddAssign(p)
+}
+
+func (t *total) addG2(p *bls.G2Jac) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.B2.AddAssign(p)
+}
+
+// sections says which points the variables have in l, a and b.
+type sections struct{ l, a, b launch.Section }
+
+func newSections(a *groth16.Assignment, s shape, w *witnessLayout) sections {
+	return sections{
+		l: launch.Section{Mode: launch.InputsNone},
+		a: launch.Section{Mode: launch.InputsAll, Aux: w.aAux, Base: s.inputs},
+		b: launch.Section{Mode: launch.InputsDensity, Inputs: w.bInputs, Aux: w.bAux, Base: uint32(a.BInputs.Popcount)},
+	}
+}
+
+// isLeft reports whether values wait for another round.
+func (l *denseList) isLeft() bool { return len(l.left) > 0 }
+
+func (j *job) beginRound() error {
+	host, err := j.results.take(j.watch)
+	if err != nil {
+		return err
+	}
+	j.round = &round{card: j.layout.results, host: host}
+	j.rounds = append(j.rounds, j.round)
+	j.round.take(launch.WordBytes) // bad
+	return nil
+}
+
+// endRound enqueues the copy of the round's results.
+func (j *job) endRound(ctx context.Context) error {
+	r := j.round
+	err := j.ticket.Enqueue(ctx, sched.Compute, func() error {
+		return j.on(sched.Compute, func(b *driver.Bound, s driver.Stream) error {
+			return b.CopyToHost(r.host[:r.used], driver.DevicePtr(r.card.Addr), s)
+		})
+	}, blockWitness)
+	if err != nil {
+		return err
+	}
+	r.copied, err = j.ticket.Record(sched.Compute)
+	return err
+}
+
+// nextRound stages what the list had no room for, behind the kernels that read
+// the list last, and enqueues the sums over it.
+func (j *job) nextRound(ctx context.Context) error {
+	if err := j.ticket.Order(sched.Tiles, j.round.copied); err != nil {
+		return err
+	}
+	err := j.tiles.send(ctx, j.lane(ctx, j.ticket, sched.Tiles), j.list.rest(j.task.Assignment.Aux, blockWitness))
+	if err != nil {
+		return err
+	}
+	staged, err := j.ticket.Record(sched.Tiles)
+	if err != nil {
+		return err
+	}
+	if err := j.ticket.Order(sched.Compute, staged); err != nil {
+		return err
+	}
+	if err := j.beginRound(); err != nil {
+		return err
+	}
+	if err := j.sumList(ctx, 0); err != nil {
+		return err
+	}
+	return j.endRound(ctx)
+}
+
+// sumH enqueues the MSM of the quotient, whose coefficients lie in block A.
+func (j *job) sumH(ctx context.Context) error {
+	p := j.resident.plan
+	m, err := launch.PlanMSM(1<<j.logSize, p.scratchBytes, launch.G1)
+	if err != nil {
+		return err
+	}
+	h := j.rangeOf(j.ticket, blockA).Slice(0, launch.FrBytes<<j.logSize)
+	calls := m.Calls(launch.MSMInput{
+		Scalars: h,
+		Points:  []launch.Range{j.points(srs.SectionH).Slice(0, launch.G1.AffineBytes()<<j.logSize)},
+		Results: []launch.Range{j.result(srs.SectionH, m)},
+		Scratch: j.rangeOf(j.ticket, blockScratch),
+	})
+	// The coefficients are free once the last windows have been sorted.
+	last := lastTouch(calls, h)
+	if err := j.launch(ctx, calls[:last+1], blockA, blockWitness, blockScratch, sched.ParamSet); err != nil {
+		return err
+	}
+	if err := j.handOn(blockA); err != nil {
+		return err
+	}
+	return j.launch(ctx, calls[last+1:], blockWitness, blockScratch, sched.ParamSet)
+}
+
+// lastTouch is the index of the last call that touches r.
+func lastTouch(calls []launch.Call, r launch.Range) int {
+	last := 0
+	for i, c := range calls {
+		for _, a := range c.Access {
+			if a.Addr < r.Addr+r.Bytes && r.Addr < a.Addr+a.Bytes {
+				last = i
+			}
+		}
+	}
+	return last
+}
+
+// sumOnes enqueues the ranks of the densities and the sums over the aux
+// variables that are one.
+func (j *job) sumOnes(ctx context.Context) error {
+	scratch := j.rangeOf(j.ticket, blockScratch)
+	var calls []launch.Call
+	for _, d := range []launch.Density{j.layout.aAux, j.layout.bAux, j.layout.bInputs} {
+		calls = append(calls, d.Calls(scratch)...)
+	}
+	aux := j.resident.plan.aux
+	for _, sum := range []struct {
+		section launch.Section
+		of      srs.Section
+	}{{j.sections.l, srs.SectionL}, {j.sections.a, srs.SectionA}, {j.sections.b, srs.SectionBG1}, {j.sections.b, srs.SectionBG2}} {
+		g := group(sum.of)
+		at, host := j.round.take(g.SumBytes())
+		calls = append(calls, sum.section.Ones(g, j.points(sum.of), j.layout.ones, aux, scratch, at)...)
+		j.round.parts = append(j.round.parts, func(t *total) {
+			if g == launch.G2 {
+				t.addG2(&launch.SumsG2(host, 1)[0])
+			} else {
+				t.addG1(sum.of, &launch.SumsG1(host, 1)[0])
+			}
+		})
+	}
+	return j.launch(ctx, calls, blockWitness, blockScratch, sched.ParamSet)
+}
+
+// sumList enqueues the MSMs over the list: l, a, and b in both groups. Its
+// first entries are the given number of inputs.
+func (j *job) sumList(ctx context.Context, inputs uint32) error {
+	n := inputs + uint32(j.list.count())
+	if n == 0 {
+		return nil
+	}
+	values := j.layout.values
+	if inputs == 0 {
+		values = j.list.values
+	}
+	for _, sum := range []struct {
+		section launch.Section
+		of      []srs.Section
+	}{
+		{j.sections.l, []srs.Section{srs.SectionL}},
+		{j.sections.a, []srs.Section{srs.SectionA}},
+		{j.sections.b, []srs.Section{srs.SectionBG1, srs.SectionBG2}},
+	} {
+		var groups []launch.Group
+		for _, of := range sum.of {
+			groups = append(groups, group(of))
+		}
+		m, err := launch.PlanMSM(n, j.resident.plan.scratchBytes, groups...)
+		if err != nil {
+			return err
+		}
+		positions := j.layout.positions.Slice(0, uint64(n)*launch.WordBytes)
+		in := launch.MSMInput{
+			Scalars:   values.Slice(0, uint64(n)*launch.FrBytes),
+			Positions: positions,
+			Scratch:   j.rangeOf(j.ticket, blockScratch),
+		}
+		for _, of := range sum.of {
+			in.Points = append(in.Points, j.points(of))
+			in.Results = append(in.Results, j.result(of, m))
+		}
+		calls := append([]launch.Call{sum.section.Positions(j.layout.indices, positions, inputs, n)}, m.Calls(in)...)
+		if err := j.launch(ctx, calls, blockWitness, blockScratch, sched.ParamSet); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// points is where a section's points lie on the card.
+func (j *job) points(of srs.Section) launch.Range {
+	at, _ := j.resident.plan.shape.sections(j.rangeOf(j.ticket, sched.ParamSet).Addr)
+	return at[of]
+}
+
+// result is room for an MSM's result, which will be added to the section's sum.
+func (j *job) result(of srs.Section, m launch.MSM) launch.Range {
+	at, host := j.round.take(m.ResultBytes(group(of)))
+	j.round.parts = append(j.round.parts, func(t *total) {
+		if group(of) == launch.G2 {
+			p := m.ResultG2(host)
+			t.addG2(&p)
+		} else {
+			p := m.ResultG1(host)
+			t.addG1(of, &p)
+		}
+	})
+	return at
+}

@@ -1,0 +1,103 @@
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+)
+
+const (
+	scalarBytes = fr.Bytes
+	// slotScalars is how many scalars fill a slot.
+	slotScalars = slotBytes / scalarBytes
+	// cacheScalars is how many scalars are checked at a time after they were
+	// copied, while they are still in the first-level cache: 16 KiB.
+	cacheScalars = 512
+)
+
+// topLimb is the most significant limb of the modulus r: a scalar with a
+// smaller one is below r.
+var topLimb = func() uint64 {
+	bits := fr.Modulus().Bits()
+	return uint64(bits[len(bits)-1])
+}()
+
+// scalars is the segment that copies scalars to the card and checks them.
+// read, if not nil, is called when each piece has been read.
+func scalars(name string, from []fr.Element, to launch.Range, block int, read func()) segment {
+	fill := func(piece int, s *slot) (launches, error) {
+		if read != nil {
+			defer read()
+		}
+		first := piece * slotScalars
+		part := from[first:min(first+slotScalars, len(from))]
+		if i := copyChecked(scalarsIn(s.memory), part); i >= 0 {
+			return nil, scalarRange(name, first+i)
+		}
+		return copyOf(s.memory[:len(part)*scalarBytes], to, first*scalarBytes), nil
+	}
+	return segment{pieces: piecesOf(len(from), slotScalars), block: block, fill: fill}
+}
+
+// bitmap is the segment that copies a density as the kernels read it.
+func bitmap(d groth16.Density, to launch.Range, block int) segment {
+	const slotWords = slotBytes / densityWordBytes
+	words := d.Words[:piecesOf(d.Len, densityWordBits)]
+	fill := func(piece int, s *slot) (launches, error) {
+		first := piece * slotWords
+		n := copy(s.memory, bytesOf(words[first:min(first+slotWords, len(words))]))
+		// The kernels' words are half as long: the last half may be past the end.
+		n = min(n, int(to.Bytes)-first*densityWordBytes)
+		return copyOf(s.memory[:n], to, first*densityWordBytes), nil
+	}
+	return segment{pieces: piecesOf(len(words), slotWords), block: block, fill: fill}
+}
+
+const (
+	densityWordBits  = 64
+	densityWordBytes = densityWordBits / 8
+)
+
+// copyOf enqueues the copy of pinned memory to an offset of a range.
+func copyOf(from []byte, to launch.Range, offset int) launches {
+	at := driver.DevicePtr(to.Slice(uint64(offset), uint64(len(from))).Addr)
+	return func(b *driver.Bound, s driver.Stream) error { return b.CopyToDevice(at, from, s) }
+}
+
+// piecesOf is ceil(n / per).
+func piecesOf(n, per int) int { return (n + per - 1) / per }
+
+func scalarRange(name string, index int) error {
+	return fmt.Errorf("cuda: %w: %s[%d]", groth16.ErrScalarRange, name, index)
+}
+
+// copyChecked copies from to the start of to and returns the index of the
+// first scalar not below the modulus, or -1.
+func copyChecked(to, from []fr.Element) int {
+	for first := 0; first < len(from); first += cacheScalars {
+		last := min(first+cacheScalars, len(from))
+		copy(to[first:last], from[first:last])
+		// What was copied is checked, not the caller's memory, which is gone
+		// from the cache and not ours to trust twice.
+		for i, x := range to[first:last] {
+			if x[fr.Limbs-1] >= topLimb && !groth16.BelowModulus(&x) {
+				return first + i
+			}
+		}
+	}
+	return -1
+}
+
+// scalarsIn views pinned memory as scalars.
+func scalarsIn(memory []byte) []fr.Element {
+	if uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%unsafe.Alignof(fr.Element{}) != 0 {
+		panic(fmt.Sprintf("BUG: cuda: pinned memory at %p is not aligned", memory))
+	}
+	// SAFETY: aligned, within memory's length, and of its lifetime.
+	return unsafe.Slice((*fr.Element)(unsafe.Pointer(unsafe.SliceData(memory))), len(memory)/scalarBytes)
+}

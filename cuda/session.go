@@ -1,0 +1,146 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"runtime"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/sched"
+)
+
+const (
+	// flyingSlots is how many pinned buffers may be on the bus beside those
+	// being filled: 32 MiB, about 0.6 ms of copying.
+	flyingSlots = 8
+
+	// maxFillers bounds the goroutines that copy: 16 reach 46.9 GB/s on an
+	// H200 host, which is what the bus takes from pageable memory.
+	maxFillers = 16
+
+	// loadSlots is the ring for parameter files, and the buffers on the card
+	// that their bytes are decoded from.
+	loadSlots = 8
+
+	// tileSlots is the ring of the job in its compute turn, for witnesses that
+	// go in rounds.
+	tileSlots = 4
+
+	// sessionBytes is what a session keeps on the card for good: the decode
+	// buffers, and tables for every domain (4 MiB in all, each twice the size
+	// of the one two domains below).
+	sessionBytes = loadSlots*slotBytes + 4<<20
+)
+
+// session is all that lives and dies with a context.
+type session struct {
+	*lanes
+	kernels *kernelTable
+	uploads *ring // belongs to the upload turn
+	loads   *ring // belongs to the upload turn
+	tiles   *ring // belongs to the compute turn
+	decode  driver.DevicePtr
+	results resultPool
+
+	tables map[uint32]*tableSet // by logarithm of the domain; belongs to the compute turn
+}
+
+// tableSet is the twiddles of one domain.
+type tableSet struct {
+	launch.Tables
+	memory driver.DevicePtr
+	filled bool // the kernels that fill it have been enqueued
+}
+
+// newSession makes a context, loads the kernels and pins the rings.
+func newSession(card *driver.Device, images *image.Set) (*session, error) {
+	l, err := newLanes(card)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{lanes: l, tables: map[uint32]*tableSet{}}
+	if err := l.watch.Do(func(b *driver.Bound) error { return s.fill(b, images) }); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *session) fill(b *driver.Bound, images *image.Set) (err error) {
+	if s.kernels, err = loadKernels(b, images); err != nil {
+		return err
+	}
+	threads := min(runtime.GOMAXPROCS(0), maxFillers)
+	for _, r := range []struct {
+		ring    **ring
+		slots   int
+		threads int
+	}{{&s.uploads, threads + flyingSlots, threads}, {&s.loads, loadSlots, loadSlots}, {&s.tiles, tileSlots, tileSlots}} {
+		if *r.ring, err = newRing(b, r.slots, r.threads); err != nil {
+			return err
+		}
+	}
+	s.decode, err = b.MemAlloc(loadSlots * slotBytes)
+	return err
+}
+
+// tablesFor makes the twiddles of a domain, at their first use enqueueing the
+// kernels that fill them. For the job in its compute turn.
+func (s *session) tablesFor(ctx context.Context, t *sched.Ticket, logSize uint32) (launch.Tables, error) {
+	set := s.tables[logSize]
+	if set == nil {
+		set = &tableSet{}
+		bytes := launch.TableBytes(logSize)
+		err := lost(s.watch.Do(func(b *driver.Bound) (err error) {
+			set.memory, err = b.MemAlloc(bytes)
+			return err
+		}))
+		if err != nil {
+			return launch.Tables{}, err
+		}
+		s.tables[logSize] = set
+	}
+	if !set.filled {
+		var calls []launch.Call
+		set.Tables, calls = launch.NewTables(logSize, launch.Range{Addr: uint64(set.memory), Bytes: launch.TableBytes(logSize)})
+		err := t.Enqueue(ctx, sched.Compute, func() error {
+			return s.on(sched.Compute, func(b *driver.Bound, st driver.Stream) error {
+				return s.kernels.enqueue(b, st, 0, calls)
+			})
+		})
+		if err != nil {
+			return launch.Tables{}, err
+		}
+		set.filled = true
+	}
+	return set.Tables, nil
+}
+
+// close gives everything back and destroys the context; nothing of the ledger
+// is mapped any more, and no job runs.
+func (s *session) close() error {
+	err := s.watch.Do(func(b *driver.Bound) error {
+		failed := b.SynchronizeDeviceWide()
+		for _, r := range []*ring{s.uploads, s.loads, s.tiles} {
+			if r != nil {
+				failed = errors.Join(failed, r.release(b))
+			}
+		}
+		failed = errors.Join(failed, s.results.release(b))
+		for _, t := range s.tables {
+			failed = errors.Join(failed, b.MemFreeDeviceWide(t.memory))
+		}
+		if s.decode != 0 {
+			failed = errors.Join(failed, b.MemFreeDeviceWide(s.decode))
+		}
+		if s.kernels != nil {
+			failed = errors.Join(failed, s.kernels.unload(b))
+		}
+		return failed
+	})
+	return errors.Join(err, s.lanes.close())
+}
+
+// abandon destroys the context of a lost device, and all that is in it.
+func (s *session) abandon() error { return s.context.Close() }

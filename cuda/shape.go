@@ -1,0 +1,233 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/vram"
+)
+
+// The blocks of a job, in the order of its claim.
+const (
+	blockA = iota // values of the A form, then h
+	blockB
+	blockC
+	blockWitness // classes, dense list, densities, results
+	blockScratch // of the kernels, one after the other
+	blockCount
+)
+
+// sectionStatusBytes is the room for one section's decode status.
+const sectionStatusBytes = launch.Align
+
+// allSections are the sections of a parameter set, in file order.
+var allSections = [...]srs.Section{srs.SectionH, srs.SectionL, srs.SectionA, srs.SectionBG1, srs.SectionBG2}
+
+// shape is what the counts of a parameter set say about the jobs that use it.
+type shape struct {
+	counts  groth16.Counts
+	logSize uint32 // of the domain; for one h point, of the larger of two
+	inputs  uint32
+	aux     uint32
+}
+
+func shapeOf(c groth16.Counts) shape {
+	// h has m-1 points, or m.
+	m := uint(c.H)
+	if bits.OnesCount(m+1) == 1 {
+		m++
+	}
+	return shape{counts: c, logSize: uint32(bits.Len(m - 1)), inputs: uint32(c.IC), aux: uint32(c.L)}
+}
+
+// group is the group of a section's points.
+func group(s srs.Section) launch.Group {
+	if s == srs.SectionBG2 {
+		return launch.G2
+	}
+	return launch.G1
+}
+
+// count is the number of a section's points in the file.
+func (s shape) count(of srs.Section) uint32 {
+	return uint32([...]int{s.counts.H, s.counts.L, s.counts.A, s.counts.BG1, s.counts.BG2}[of])
+}
+
+// slots is the number of a section's points on the card: those of h are padded
+// to the domain, and lie in bit-reversed order as the coefficients do.
+func (s shape) slots(of srs.Section) uint32 {
+	if of == srs.SectionH {
+		return 1 << s.logSize
+	}
+	return s.count(of)
+}
+
+// sections says where the sections lie in the set's block, and how large it is.
+func (s shape) sections(base uint64) (at [len(allSections)]launch.Range, bytes uint64) {
+	p := packing{base: base}
+	for i, of := range allSections {
+		at[i] = p.take(uint64(s.slots(of)) * group(of).AffineBytes())
+	}
+	return at, p.used
+}
+
+// packing hands out aligned parts of a block.
+type packing struct{ base, used uint64 }
+
+func (p *packing) take(bytes uint64) launch.Range {
+	r := launch.Range{Addr: p.base + p.used, Bytes: bytes}
+	p.used += (bytes + launch.Align - 1) / launch.Align * launch.Align
+	return r
+}
+
+// witnessLayout is where a job's parts lie in its witness block.
+type witnessLayout struct {
+	status    launch.Range // decode status of each section, if the job loads the set
+	ones      launch.Range // bitmap of the aux variables that are one
+	values    launch.Range // the list: inputs first, then dense aux values
+	indices   launch.Range // of the list's aux entries
+	positions launch.Range // of the list's entries, in one section at a time
+	aAux      launch.Density
+	bAux      launch.Density
+	bInputs   launch.Density
+	results   launch.Range // first a word: the least row out of range
+	bytes     uint64
+}
+
+// maxResultBytes bounds the results of one round: a sum for each window of
+// four MSMs, windows having 4 bits at least, and four sums over ones; the
+// first round has h besides.
+const maxResultBytes = 64*(4*192+384) + 3*192 + 384 + 10*launch.Align
+
+// layout lays the witness block out for a list of so many aux entries.
+func (s shape) layout(base uint64, capacity uint32) witnessLayout {
+	p := packing{base: base}
+	density := func(n uint32) launch.Density {
+		return launch.Density{N: n, Bitmap: p.take(launch.BitmapBytes(n)), Ranks: p.take(launch.RanksBytes(n))}
+	}
+	w := witnessLayout{
+		status:    p.take(uint64(len(allSections)) * sectionStatusBytes),
+		ones:      p.take(launch.BitmapBytes(s.aux)),
+		values:    p.take(uint64(s.inputs+capacity) * launch.FrBytes),
+		indices:   p.take(uint64(capacity) * launch.WordBytes),
+		positions: p.take(uint64(s.inputs+capacity) * launch.WordBytes),
+		aAux:      density(s.aux),
+		bAux:      density(s.aux),
+		bInputs:   density(s.inputs),
+		results:   p.take(maxResultBytes),
+	}
+	w.bytes = p.used
+	return w
+}
+
+// plan is how a job of a shape is run within a budget.
+type plan struct {
+	shape
+	capacity     uint32 // aux entries of the dense list
+	scratchBytes uint64
+}
+
+const (
+	// planAttempts bounds how often a plan is halved to fit: to 1/2048.
+	planAttempts = 12
+	// minList is the least list that is worth a round.
+	minList = 1024
+)
+
+// planFor chooses the largest list and scratch with which the job fits beside
+// its set, halving both until it does. If none fits, the error of the smallest
+// says what is missing.
+func planFor(s shape, set *vram.Set, options Options, check func(vram.Need) error) (plan, error) {
+	var failed error
+	for attempt := range planAttempts {
+		p := plan{shape: s, capacity: max(s.aux>>attempt, min(s.aux, minList))}
+		if options.ListScalars > 0 {
+			p.capacity = min(s.aux, uint32(options.ListScalars))
+		}
+		p.scratchBytes = max(p.fullScratch()>>attempt, p.leastScratch())
+		if err := p.scratchSuffices(); err != nil {
+			if failed == nil {
+				failed = err
+			}
+			break
+		}
+		err := check(p.need(set))
+		if err == nil {
+			return p, nil
+		}
+		failed = err
+	}
+	return plan{}, failed
+}
+
+// msmKind is an MSM of a job.
+type msmKind struct {
+	n      uint32
+	groups []launch.Group
+}
+
+// listKinds are the MSMs over n entries of the list: l, a, and b in both
+// groups.
+func listKinds(n uint32) []msmKind {
+	return []msmKind{{n, []launch.Group{launch.G1}}, {n, []launch.Group{launch.G1}}, {n, []launch.Group{launch.G1, launch.G2}}}
+}
+
+// leastScratch is what the kernels need besides MSMs.
+func (p plan) leastScratch() uint64 {
+	return max(launch.OnesScratchBytes(launch.G1), launch.OnesScratchBytes(launch.G2),
+		launch.RankScratchBytes(p.aux), launch.RankScratchBytes(p.inputs))
+}
+
+// mostScalars is the largest MSM of a kind: over h, and over the list.
+func (p plan) mostScalars() (h, list uint32) { return 1 << p.logSize, p.inputs + p.capacity }
+
+// fullScratch is the scratch with which every MSM works on all its windows at
+// a time.
+func (p plan) fullScratch() uint64 {
+	most := p.leastScratch()
+	h, list := p.mostScalars()
+	for _, m := range append([]msmKind{{h, []launch.Group{launch.G1}}}, listKinds(list)...) {
+		if plan, err := launch.PlanMSM(m.n, math.MaxInt64, m.groups...); err == nil {
+			most = max(most, plan.ScratchBytes())
+		}
+	}
+	return most
+}
+
+// scratchSuffices reports whether every MSM of the job can work in the plan's
+// scratch.
+func (p plan) scratchSuffices() error {
+	h, list := p.mostScalars()
+	for _, m := range append([]msmKind{{h, []launch.Group{launch.G1}}}, listKinds(list)...) {
+		if _, err := launch.PlanMSM(m.n, p.scratchBytes, m.groups...); err != nil {
+			return fmt.Errorf("cuda: scratch: %w", err)
+		}
+	}
+	return nil
+}
+
+// need is what a job claims.
+func (p plan) need(set *vram.Set) vram.Need {
+	rows := vram.Request{Bytes: launch.FrBytes << p.logSize}
+	return vram.Need{
+		Resident: []vram.Request{
+			blockA:       rows,
+			blockB:       rows,
+			blockC:       rows,
+			blockWitness: {Bytes: p.layout(0, p.capacity).bytes, Exact: true},
+			blockScratch: {Bytes: p.scratchBytes, Exact: true},
+		},
+		Set: set,
+	}
+}
+
+// rangeOf is a ticket's block as the kernels see it.
+func (l *lanes) rangeOf(t *sched.Ticket, block int) launch.Range {
+	b := t.Block(block)
+	return launch.Range{Addr: uint64(l.at(b.Offset)), Bytes: b.Bytes}
+}

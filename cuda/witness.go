@@ -1,0 +1,168 @@
+package cuda
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+)
+
+const (
+	// pieceVars is how many aux variables are classified at a time. A slot
+	// holds their bitmap and, if they are all dense, their indices and values.
+	pieceVars = 1 << 16
+
+	wordBits   = 32
+	wordBytes  = wordBits / 8
+	indexBytes = 4
+
+	pieceBitmapBytes = pieceVars / 8
+	pieceIndexBytes  = pieceVars * indexBytes
+)
+
+// one is 1 in Montgomery form.
+var one = fr.One()
+
+// denseList is where a job's scalars other than 0 and 1 go on the card:
+// entries in any order, each an aux variable's index and its value.
+type denseList struct {
+	indices  launch.Range // u32[capacity]
+	values   launch.Range // Fr[capacity]
+	capacity int
+
+	taken atomic.Int64 // entries asked for; beyond capacity they are left
+
+	mu   sync.Mutex
+	left []leftover // guarded by mu
+}
+
+// leftover is a piece whose dense values did not all fit: those before skip
+// have been sent.
+type leftover struct{ piece, skip int }
+
+// take reserves room for up to n entries of a piece and returns where.
+func (l *denseList) take(piece, skip, n int) (at, fits int) {
+	at = int(l.taken.Add(int64(n))) - n
+	fits = min(n, max(l.capacity-at, 0))
+	if fits < n {
+		l.mu.Lock()
+		l.left = append(l.left, leftover{piece, skip + fits})
+		l.mu.Unlock()
+	}
+	return at, fits
+}
+
+// count is how many entries the list holds.
+func (l *denseList) count() int { return min(int(l.taken.Load()), l.capacity) }
+
+// refill empties the list for the next round and returns what is left for it.
+func (l *denseList) refill() []leftover {
+	left := l.left
+	l.left = nil
+	l.taken.Store(0)
+	slices.SortFunc(left, func(a, b leftover) int { return a.piece - b.piece })
+	return left
+}
+
+// aux is the segment that classifies the aux variables: a bitmap of those that
+// are one goes to ones, those that are neither 0 nor 1 go to the list, as far
+// as it holds.
+func (l *denseList) aux(values []fr.Element, ones launch.Range, block int) segment {
+	fill := func(piece int, s *slot) (launches, error) {
+		return l.fill(values, leftover{piece: piece}, s, ones)
+	}
+	return segment{pieces: piecesOf(len(values), pieceVars), block: block, fill: fill}
+}
+
+// rest is the segment that sends what an earlier round left out, as far as the
+// list holds.
+func (l *denseList) rest(values []fr.Element, block int) segment {
+	left := l.refill()
+	fill := func(i int, s *slot) (launches, error) { return l.fill(values, left[i], s, launch.Range{}) }
+	return segment{pieces: len(left), block: block, fill: fill}
+}
+
+// fill classifies one piece into a slot. The bitmap is sent unless ones is
+// empty.
+func (l *denseList) fill(aux []fr.Element, of leftover, s *slot, ones launch.Range) (launches, error) {
+	first := of.piece * pieceVars
+	vars := aux[first:min(first+pieceVars, len(aux))]
+	bitmap, indices, values := split(s.memory)
+	n, bad := classify(vars, uint32(first), bitmap, indices, values)
+	if bad >= 0 {
+		return nil, scalarRange("aux", first+bad)
+	}
+	// n is below skip only if the caller changes the witness meanwhile.
+	at, fits := l.take(of.piece, of.skip, max(n-of.skip, 0))
+	var copies []launches
+	if ones.Bytes > 0 {
+		copies = append(copies, copyOf(bytesOf(bitmap[:piecesOf(len(vars), wordBits)]), ones, of.piece*pieceBitmapBytes))
+	}
+	if fits > 0 {
+		copies = append(copies,
+			copyOf(bytesOf(indices[of.skip:of.skip+fits]), l.indices, at*indexBytes),
+			copyOf(bytesOf(values[of.skip:of.skip+fits]), l.values, at*scalarBytes))
+	}
+	return all(copies), nil
+}
+
+// all enqueues several things, in order.
+func all(of []launches) launches {
+	return func(b *driver.Bound, s driver.Stream) error {
+		for _, l := range of {
+			if err := l(b, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// split lays a slot out: bitmap, indices, values.
+func split(memory []byte) (bitmap, indices []uint32, values []fr.Element) {
+	words := func(m []byte) []uint32 {
+		// SAFETY: pinned memory is page-aligned and the parts are multiples of
+		// a page; within m's length, and of its lifetime.
+		return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(m))), len(m)/wordBytes)
+	}
+	return words(memory[:pieceBitmapBytes]), words(memory[pieceBitmapBytes:][:pieceIndexBytes]),
+		scalarsIn(memory[pieceBitmapBytes+pieceIndexBytes:])
+}
+
+// classify sets bit i of bitmap if vars[i] is one, and lists index first+i and
+// value of those that are neither 0 nor 1. It returns how many, and the first
+// i whose value is not below the modulus, or -1.
+func classify(vars []fr.Element, first uint32, bitmap, indices []uint32, values []fr.Element) (n, bad int) {
+	for base := 0; base < len(vars); base += wordBits {
+		var word uint32
+		for i, x := range vars[base:min(base+wordBits, len(vars))] {
+			switch {
+			case x[0]|x[1]|x[2]|x[3] == 0:
+			case x == one:
+				word |= 1 << i
+			default:
+				if x[fr.Limbs-1] >= topLimb && !groth16.BelowModulus(&x) {
+					return n, base + i
+				}
+				indices[n] = first + uint32(base+i)
+				values[n] = x
+				n++
+			}
+		}
+		bitmap[base/wordBits] = word
+	}
+	return n, -1
+}
+
+// bytesOf views plain values as bytes.
+func bytesOf[T uint32 | uint64 | fr.Element](values []T) []byte {
+	var one T
+	// SAFETY: the view has the slice's length and lifetime.
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(one)))
+}

@@ -1,0 +1,4 @@
+package srs
+
+// Options are those that the set was opened with.
+func (p *Params) Options() Options { return p.options }
