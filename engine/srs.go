@@ -16,6 +16,7 @@ import (
 // SRSOptions are the settings of OpenSRS.
 type SRSOptions struct {
 	CheckSubgroup bool // every point, not only the verifying key's; slow
+	AllowTrailing bool // bytes after the last section, which bellperson ignores
 }
 
 // SRS is a handle to an open parameter set. Sets opened twice share memory.
@@ -57,7 +58,7 @@ type paramSet struct {
 // that will use it. The path may be deleted as soon as this returns.
 // Errors: those of package srs, of the device, ErrClosed.
 func (e *Engine) OpenSRS(ctx context.Context, path string, opt SRSOptions) (*SRS, error) {
-	p, err := srs.Open(path, srs.Options{SubgroupCheck: opt.CheckSubgroup})
+	p, err := srs.Open(path, srs.Options{SubgroupCheck: opt.CheckSubgroup, AllowTrailing: opt.AllowTrailing})
 	if err != nil {
 		return nil, err
 	}
