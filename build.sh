@@ -120,8 +120,8 @@ lint() {
 
 fuzz() {
     local target
-    for target in engine/srs:FuzzOpen engine/groth16:FuzzValidate; do
-        step "fuzz $target" go test "./${target%%:*}" -run '^$' -fuzz "^${target##*:}\$" -fuzztime "${FUZZ_SECONDS}s"
+    for target in engine/srs:FuzzParams engine/gv:FuzzDecode; do
+        step "fuzz $target" go test "./${target%%:*}" -run '^$' -fuzz "^${target##*:}\$" -fuzztime "${FUZZ_SECONDS}s" -fuzzminimizetime 10x
     done
 }
 
