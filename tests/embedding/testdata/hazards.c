@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What a host process may do around the library, one hazard a run:
+ *
+ *     hazards NAME LIBRARY PARAMS CASE.gv
+ *
+ * The library is loaded at run time, late. Ends with 0 if all went well.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cuzk.h"
+#include "gv.h"
+
+extern char **environ;
+
+static const char *library_path, *params_path, *gv_path;
+static void *library;
+static gv_case gv;
+
+static struct {
+    __typeof__(&cuzk_last_error) last_error;
+    __typeof__(&cuzk_srs_open) open;
+    __typeof__(&cuzk_srs_release) release;
+    __typeof__(&cuzk_prove_partition) prove;
+    __typeof__(&cuzk_proof_serialize) serialize;
+    __typeof__(&cuzk_job_start) start;
+    __typeof__(&cuzk_job_wait) wait;
+} api;
+
+#define REQUIRE(condition)                                                                                   \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                  \
+            _exit(1);                                                                                        \
+        }                                                                                                    \
+    } while (0)
+
+static void must(cuzk_status status) {
+    if (status == CUZK_OK) return;
+    fprintf(stderr, "status %d: %s\n", status, api.last_error());
+    _exit(1);
+}
+
+static void load(void) {
+    library = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        _exit(1);
+    }
+    *(void **)&api.last_error = dlsym(library, "cuzk_last_error");
+    *(void **)&api.open = dlsym(library, "cuzk_srs_open");
+    *(void **)&api.release = dlsym(library, "cuzk_srs_release");
+    *(void **)&api.prove = dlsym(library, "cuzk_prove_partition");
+    *(void **)&api.serialize = dlsym(library, "cuzk_proof_serialize");
+    *(void **)&api.start = dlsym(library, "cuzk_job_start");
+    *(void **)&api.wait = dlsym(library, "cuzk_job_wait");
+    REQUIRE(api.last_error && api.open && api.release && api.prove && api.serialize && api.start && api.wait);
+}
+
+static void prove_once(void) {
+    cuzk_srs srs;
+    cuzk_proof proof;
+    uint8_t bytes[CUZK_PROOF_BYTES];
+    must(api.open(params_path, NULL, &srs));
+    must(api.prove(srs, &gv.assignment, &gv.r, &gv.s, NULL, &proof));
+    must(api.serialize(&proof, bytes));
+    REQUIRE(memcmp(bytes, gv.proof, sizeof bytes) == 0);
+    must(api.release(srs));
+}
+
+enum { MANY = 60 };
+
+/* A job that runs for a while, over memory that stays. */
+static void start_long_job(void) {
+    static cuzk_assignment assignments[MANY];
+    static cuzk_fr r[MANY], s[MANY];
+    for (int i = 0; i < MANY; i++) {
+        assignments[i] = gv.assignment;
+        r[i] = gv.r;
+        s[i] = gv.s;
+    }
+    cuzk_srs srs;
+    cuzk_job job;
+    must(api.open(params_path, NULL, &srs));
+    must(api.start(srs, assignments, MANY, r, s, NULL, &job));
+    REQUIRE(api.wait(job, 0, NULL) == CUZK_ERR_TIMEOUT);
+}
+
+/* ------------------------------------------------------------------ loading --- */
+
+static atomic_int stop;
+
+static void *busy(void *unused) {
+    (void)unused;
+    while (!atomic_load(&stop)) free(malloc(4096));
+    return NULL;
+}
+
+/* Loaded after threads were started, closed again, used after that. */
+static void dlopen_late(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) REQUIRE(pthread_create(&threads[i], NULL, busy, NULL) == 0);
+    load();
+    prove_once();
+    REQUIRE(dlclose(library) == 0);
+    prove_once();
+    void *again = dlopen(library_path, RTLD_NOW | RTLD_NOLOAD);
+    REQUIRE(again == library);
+    prove_once();
+    atomic_store(&stop, 1);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+}
+
+static void *load_and_prove(void *unused) {
+    (void)unused;
+    load();
+    prove_once();
+    return NULL;
+}
+
+/* Loaded by a thread that ends. */
+static void dlopen_in_thread(void) {
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, load_and_prove, NULL) == 0);
+    pthread_join(thread, NULL);
+    prove_once();
+}
+
+static void *prove_in_thread(void *unused) {
+    (void)unused;
+    prove_once();
+    return NULL;
+}
+
+/* Threads with little stack, and many short-lived ones. */
+static void small_stacks(void) {
+    load();
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    REQUIRE(pthread_attr_setstacksize(&attr, 64 * 1024) == 0);
+    for (int round = 0; round < 5; round++) {
+        pthread_t threads[8];
+        for (int i = 0; i < 8; i++) REQUIRE(pthread_create(&threads[i], &attr, prove_in_thread, NULL) == 0);
+        for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+    }
+}
+
+/* -------------------------------------------------------------------- ending --- */
+
+static void exit_with_job(void) {
+    load();
+    start_long_job();
+    exit(0);
+}
+
+static void *exit_from_thread(void *unused) {
+    (void)unused;
+    start_long_job();
+    exit(0);
+}
+
+static void exit_in_thread_with_job(void) {
+    load();
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, exit_from_thread, NULL) == 0);
+    for (;;) prove_once();
+}
+
+static void at_exit(void) { prove_once(); }
+
+/* The library still works in a handler of atexit. */
+static void prove_at_exit(void) {
+    REQUIRE(atexit(at_exit) == 0);
+    load();
+    prove_once();
+}
+
+/* ----------------------------------------------------------------- processes --- */
+
+static void wait_for(pid_t child) {
+    int status;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Children by fork and exec, posix_spawn and system, while a job runs; the
+ * child uses the library itself. */
+static void fork_exec(void) {
+    load();
+    start_long_job();
+    char *const child[] = {"/proc/self/exe", "dlopen_late", (char *)library_path, (char *)params_path, (char *)gv_path, NULL};
+    for (int i = 0; i < 3; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            execv(child[0], child);
+            _exit(3);
+        }
+        REQUIRE(pid > 0);
+        wait_for(pid);
+        REQUIRE(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, child, environ) == 0);
+        wait_for(pid);
+        REQUIRE(system("true") == 0);
+    }
+    prove_once();
+}
+
+/* A child that does not call the library may run on without exec. */
+static void fork_only(void) {
+    load();
+    prove_once();
+    for (int i = 0; i < 20; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            char *text = malloc(1000);
+            snprintf(text, 1000, "child %d", i);
+            free(text);
+            _exit(0);
+        }
+        wait_for(pid);
+    }
+    prove_once();
+}
+
+/* ------------------------------------------------------------------- signals --- */
+
+static sigjmp_buf after_fault;
+static atomic_int faults, ticks;
+
+static void on_fault(int signal, siginfo_t *info, void *context) {
+    (void)signal;
+    (void)info;
+    (void)context;
+    atomic_fetch_add(&faults, 1);
+    siglongjmp(after_fault, 1);
+}
+
+static void on_tick(int signal) {
+    (void)signal;
+    atomic_fetch_add(&ticks, 1);
+}
+
+static void fault(void) {
+    int before = atomic_load(&faults);
+    if (sigsetjmp(after_fault, 1) == 0) {
+        *(volatile int *)(uintptr_t)16 = 1;
+        REQUIRE(!"a write to address 16 went through");
+    }
+    REQUIRE(atomic_load(&faults) == before + 1);
+}
+
+static void handle(int signal, void (*action)(int, siginfo_t *, void *)) {
+    struct sigaction sa = {.sa_sigaction = action, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&sa.sa_mask);
+    REQUIRE(sigaction(signal, &sa, NULL) == 0);
+}
+
+/* The host's own handler for faults, set before the library is loaded, gets
+ * the faults of the host's code. */
+static void own_handler_before(void) {
+    handle(SIGSEGV, on_fault);
+    load();
+    fault();
+    prove_once();
+    fault();
+    prove_once();
+}
+
+/* Set afterwards it replaces the library's. */
+static void own_handler_after(void) {
+    load();
+    prove_once();
+    handle(SIGSEGV, on_fault);
+    fault();
+    prove_once();
+    fault();
+}
+
+/* Timers that interrupt every thread all the time. */
+static void timer(void) {
+    struct sigaction sa = {.sa_handler = on_tick, .sa_flags = SA_RESTART | SA_ONSTACK};
+    sigemptyset(&sa.sa_mask);
+    REQUIRE(sigaction(SIGALRM, &sa, NULL) == 0 && sigaction(SIGPROF, &sa, NULL) == 0);
+    load();
+    struct itimerval every_ms = {{0, 1000}, {0, 1000}}, none = {{0, 0}, {0, 0}};
+    REQUIRE(setitimer(ITIMER_REAL, &every_ms, NULL) == 0 && setitimer(ITIMER_PROF, &every_ms, NULL) == 0);
+    for (int i = 0; i < 30; i++) prove_once();
+    REQUIRE(setitimer(ITIMER_REAL, &none, NULL) == 0 && setitimer(ITIMER_PROF, &none, NULL) == 0);
+    REQUIRE(atomic_load(&ticks) > 10);
+}
+
+/* Every signal blocked in the calling thread. */
+static void blocked_signals(void) {
+    load();
+    sigset_t all, before, after;
+    sigfillset(&all);
+    REQUIRE(pthread_sigmask(SIG_BLOCK, &all, &before) == 0);
+    for (int i = 0; i < 5; i++) prove_once();
+    REQUIRE(pthread_sigmask(SIG_SETMASK, &before, &after) == 0);
+    REQUIRE(sigismember(&after, SIGALRM) == 1 && sigismember(&after, SIGUSR1) == 1);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} hazards[] = {
+    {"dlopen_late", dlopen_late},
+    {"dlopen_in_thread", dlopen_in_thread},
+    {"small_stacks", small_stacks},
+    {"exit_with_job", exit_with_job},
+    {"exit_in_thread_with_job", exit_in_thread_with_job},
+    {"prove_at_exit", prove_at_exit},
+    {"fork_exec", fork_exec},
+    {"fork_only", fork_only},
+    {"own_handler_before", own_handler_before},
+    {"own_handler_after", own_handler_after},
+    {"timer", timer},
+    {"blocked_signals", blocked_signals},
+};
+enum { HAZARDS = sizeof hazards / sizeof hazards[0] };
+
+int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "list") == 0) {
+        for (int i = 0; i < HAZARDS; i++) printf("%s\n", hazards[i].name);
+        return 0;
+    }
+    if (argc != 5) {
+        fprintf(stderr, "usage: %s list | NAME LIBRARY PARAMS CASE.gv\n", argv[0]);
+        return 2;
+    }
+    library_path = argv[2];
+    params_path = argv[3];
+    gv_path = argv[4];
+    if (gv_read(gv_path, &gv) != 0) return 2;
+    for (int i = 0; i < HAZARDS; i++) {
+        if (strcmp(argv[1], hazards[i].name) == 0) {
+            hazards[i].run();
+            return 0;
+        }
+    }
+    fprintf(stderr, "no hazard %s\n", argv[1]);
+    return 2;
+}
