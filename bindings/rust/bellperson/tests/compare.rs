@@ -1,8 +1,10 @@
 //! libcuzk's proofs are bellperson's, byte for byte, and bellperson verifies
 //! them.
 
-use bellperson::groth16::{create_proof_batch, prepare_verifying_key, verify_proofs_batch};
-use blstrs::Scalar;
+use bellperson::groth16::{
+    create_proof, create_proof_batch, prepare_verifying_key, verify_proofs_batch, Proof,
+};
+use blstrs::{Bls12, Scalar};
 use cuzk::{ProveOptions, Srs};
 use cuzk_bellperson::circuits::{Mimc, Sha256Chain, Sha256Rounds, Squares, Statement};
 use cuzk_bellperson::compare::{partition, to_bellperson, to_bytes, Comparison};
@@ -11,14 +13,19 @@ use ff::Field;
 use rand_core::SeedableRng;
 use rand_xorshift::XorShiftRng;
 
+const NO_BLINDING: (Scalar, Scalar) = (Scalar::ZERO, Scalar::ZERO);
+
 fn compare<C: Statement>(circuit: C) {
+    compare_with(
+        circuit,
+        &[setup::blinding(0), setup::blinding(1), NO_BLINDING],
+    );
+}
+
+fn compare_with<C: Statement>(circuit: C, blindings: &[(Scalar, Scalar)]) {
     let claim = circuit.claim();
     let comparison = Comparison::new(circuit).unwrap();
-    for blinding in [
-        setup::blinding(0),
-        setup::blinding(1),
-        (Scalar::ZERO, Scalar::ZERO),
-    ] {
+    for &blinding in blindings {
         let round = comparison.round(blinding).unwrap();
         comparison
             .check(&round)
@@ -28,19 +35,34 @@ fn compare<C: Statement>(circuit: C) {
 
 #[test]
 fn small_circuits_with_values_zero_one_and_minus_one() {
-    for (x, squarings) in [
-        (3, 1),
-        (0, 1),
-        (1, 2),
-        (5, 3),
-        (0, 30),
-        (1, 61),
-        (7, 62),
-        (2, 200),
-    ] {
+    for (x, squarings) in [(3, 1), (1, 2), (5, 3), (1, 61), (7, 62), (2, 200)] {
         compare(Squares::new(Scalar::from(x), squarings));
     }
+    for squarings in [1, 30] {
+        compare_with(Squares::new(Scalar::ZERO, squarings), &[setup::blinding(3)]);
+    }
     compare(Squares::new(-Scalar::ONE, 6));
+}
+
+/// All zero and not blinded, C is the point at infinity: bellperson makes such
+/// a proof, and its reader refuses it.
+#[test]
+fn a_proof_with_a_point_at_infinity_is_refused() {
+    let circuit = Squares::new(Scalar::ZERO, 1);
+    let comparison = Comparison::new(circuit.clone()).unwrap();
+    let (r, s) = NO_BLINDING;
+    let theirs = create_proof(circuit.clone(), &comparison.parameters, r, s).unwrap();
+    let read = Proof::<Bls12>::read(&to_bytes(&theirs).unwrap()[..]);
+    assert!(read.unwrap_err().to_string().contains("infinity"));
+
+    let ours = partition(circuit, NO_BLINDING).unwrap();
+    let error = comparison
+        .srs
+        .prove(&ours, &ProveOptions::new())
+        .unwrap_err();
+
+    assert!(matches!(error, cuzk::Error::Point(_)), "{error}");
+    assert!(error.message().contains("C is at infinity"), "{error}");
 }
 
 #[test]
