@@ -236,9 +236,7 @@ func TestBlocksOfMemoryGoFromJobToJob(t *testing.T) {
 	const bytes = 64
 	fill := func(l *lab, p driver.DevicePtr, owner uint64) {
 		l.must(func(b *driver.Bound) error {
-			if err := b.Note(driver.NoteCopy, owner); err != nil {
-				return err
-			}
+			b.For(owner)
 			return b.Fill(p, 1, bytes, l.a)
 		})
 	}
@@ -295,9 +293,7 @@ func TestBlocksOfMemoryGoFromJobToJob(t *testing.T) {
 			l.note(driver.NoteHandOn, 1, p, bytes)
 			l.note(driver.NoteClaim, 2, p, bytes)
 			l.must(func(b *driver.Bound) error {
-				if err := b.Note(driver.NoteCopy, 2); err != nil {
-					return err
-				}
+				b.For(2)
 				return b.Fill(p, 2, bytes, l.b)
 			})
 		}},

@@ -100,7 +100,8 @@ func launch[A any](l *lab, s driver.Stream, kernel string, n, block uint32, argu
 			return err
 		}
 		d := grid(n, block)
-		d.Function, d.Name, d.Stream, d.Owner, d.Touches = f, kernel, s, owner, touches
+		b.For(owner)
+		d.Function, d.Name, d.Stream, d.Touches = f, kernel, s, touches
 		// SAFETY: arguments stays alive over the call, which copies the bytes.
 		return b.Start(d, unsafe.Slice((*byte)(unsafe.Pointer(arguments)), unsafe.Sizeof(*arguments)))
 	})

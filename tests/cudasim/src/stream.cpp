@@ -19,8 +19,10 @@ Clock after(uint32_t operation) {
 static void block_if_full(const Call &call) {
     if (call.context->outstanding < world.config.outstanding)
         return;
-    report(Kind::outstanding, text("%s blocks: %llu operations are outstanding", call.name.c_str(),
-                                   (unsigned long long)call.context->outstanding));
+    if (!call.context->was_full)
+        report(Kind::outstanding, text("%s blocks: %llu operations are outstanding", call.name.c_str(),
+                                       (unsigned long long)call.context->outstanding));
+    call.context->was_full = true;
     while (call.context->outstanding >= world.config.outstanding && run_one())
         ;
 }

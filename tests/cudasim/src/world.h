@@ -60,6 +60,7 @@ struct Context {
     int device = 0;
     int sticky = 0;           // CUresult that every call gives from now on
     uint64_t outstanding = 0; // operations enqueued and not run
+    bool was_full = false;    // a launch has had to wait: reported once
 };
 
 struct Stream;

@@ -1,0 +1,152 @@
+//go:build linux && (amd64 || arm64)
+
+package cudasim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+)
+
+// creations makes n chunks, releases those that came, and returns the errors.
+func creations(l *lab, n int) []error {
+	errs := make([]error, n)
+	l.must(func(b *driver.Bound) error {
+		for i := range errs {
+			var h driver.Allocation
+			if h, errs[i] = b.Create(2 << 20); errs[i] == nil {
+				require.NoError(l.t, b.Release(h))
+			}
+		}
+		return nil
+	})
+	return errs
+}
+
+func TestFaultsStrikeTheCallThatIsNamed(t *testing.T) {
+	for name, test := range map[string]struct {
+		fault Fault
+		fails []bool
+	}{
+		"the third call":                 {Fault{Call: "cuMemCreate", Nth: 3, Code: 2}, []bool{false, false, true, false, false}},
+		"from the third on":              {Fault{Call: "cuMemCreate", Nth: 3, FromThenOn: true, Code: 2}, []bool{false, false, true, true, true}},
+		"every one":                      {Fault{Call: "cuMemCreate", Code: 2}, []bool{true, true, true, true, true}},
+		"another function":               {Fault{Call: "cuMemMap", Code: 2}, []bool{false, false, false, false, false}},
+		"the fifth call of any function": {Fault{Call: AnyCall, Nth: 5, Code: 2}, []bool{false, false, true, false, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, Config{})
+			l.sim.Fault(test.fault)
+			for i, err := range creations(l, len(test.fails)) {
+				assert.Equal(t, test.fails[i], driver.Is(err, driver.ErrorOutOfMemory), "call %d: %v", i+1, err)
+			}
+			l.sim.ClearFaults()
+			for _, err := range creations(l, 2) {
+				assert.NoError(t, err)
+			}
+		})
+	}
+}
+
+func TestACodeThatStays(t *testing.T) {
+	l := newLab(t, Config{})
+	l.sim.Fault(Fault{Call: "cuEventCreate", Nth: 2, Code: 214, Sticky: true})
+	newEvent := func(b *driver.Bound) error {
+		_, err := b.NewEvent()
+		return err
+	}
+	require.NoError(t, l.do(newEvent))
+	for range 3 {
+		assert.True(t, driver.Is(l.do(newEvent), driver.Result(214)))
+	}
+	assert.True(t, driver.Is(l.settle(), driver.Result(214)))
+	other := newContext(t, 0)
+	assert.NoError(t, other.Main().Do(newEvent), "a new context is sound")
+}
+
+func TestAnOperationThatFails(t *testing.T) {
+	for name, enqueue := range map[string]func(l *lab, p driver.DevicePtr) error{
+		RunKernel: func(l *lab, p driver.DevicePtr) error {
+			return launch(l, l.a, "selftest_poke", 32, 32, &pokeArgs{P: p, Write: 1}, 0)
+		},
+		RunFill: func(l *lab, p driver.DevicePtr) error {
+			return l.do(func(b *driver.Bound) error { return b.Fill(p, 0, 64, l.a) })
+		},
+		RunCopy: func(l *lab, p driver.DevicePtr) error {
+			host := l.pinned(64)
+			return l.do(func(b *driver.Bound) error { return b.CopyToDevice(p, host, l.a) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, Config{})
+			p := l.alloc(64)
+			l.sim.Fault(Fault{Call: name, Nth: 2, Code: 719})
+			require.NoError(t, enqueue(l, p))
+			require.NoError(t, l.settle())
+			require.NoError(t, enqueue(l, p), "the enqueueing succeeds")
+			e := l.event(l.a)
+			l.must(func(b *driver.Bound) error {
+				for {
+					if done, err := b.Done(e); err != nil {
+						assert.True(t, driver.Is(err, launchFailed))
+						return nil
+					} else {
+						require.False(t, done)
+					}
+				}
+			})
+			assert.True(t, driver.Is(l.settle(), launchFailed))
+		})
+	}
+}
+
+func TestACallThatTakesLong(t *testing.T) {
+	l := newLab(t, Config{})
+	l.sim.Fault(Fault{Call: "cuMemCreate", Nth: 1, SleepMicroseconds: 50000})
+	begin := time.Now()
+	assert.NoError(t, creations(l, 1)[0])
+	assert.GreaterOrEqual(t, time.Since(begin), 50*time.Millisecond)
+	assert.EqualValues(t, 1, l.sim.Report().Injected)
+}
+
+func TestANeighbourThatTakesMemory(t *testing.T) {
+	l := newLab(t, Config{VRAMBytes: 2 * gib})
+	l.sim.Fault(Fault{Call: "cuMemCreate", Nth: 2, SeizeBytes: 2 * gib})
+	l.sim.Fault(Fault{Call: "cuMemCreate", Nth: 4, SeizeBytes: -2 * gib})
+	for i, err := range creations(l, 5) {
+		assert.Equal(t, i == 1 || i == 2, driver.Is(err, driver.ErrorOutOfMemory), "call %d: %v", i+1, err)
+	}
+}
+
+func TestAReleaseThatFailsIsNoLeak(t *testing.T) {
+	l := newLab(t, Config{})
+	l.sim.Fault(Fault{Call: "cuMemRelease", Nth: 1, Code: 999})
+	l.must(func(b *driver.Bound) error {
+		h, err := b.Create(2 << 20)
+		require.NoError(t, err)
+		assert.True(t, driver.Is(b.Release(h), driver.Result(999)))
+		return nil
+	})
+	assert.EqualValues(t, 1, l.sim.Report().FailedReleases)
+	assert.Equal(t, 1, l.sim.Report().Live.Physical)
+}
+
+func TestSettingsThatDoNotExist(t *testing.T) {
+	sim := open(t, "selftest", Config{})
+	for lines, want := range map[string]string{
+		"no_such_setting 1":           "unknown setting no_such_setting",
+		"vram much":                   "vram: not a number: much",
+		"fault nth=1":                 "fault: no call is named",
+		"fault call=cuInit often=1":   "fault: unknown key often",
+		"fault call=cuInit code=fail": "fault: code=fail: not a number",
+		"devices 33":                  "devices: at most 32, and not while there are contexts",
+	} {
+		var wrong [256]byte
+		require.EqualValues(t, 1, sim.library.configure(lines, &wrong[0], uint64(len(wrong))), lines)
+		assert.Contains(t, string(wrong[:]), want)
+	}
+}
