@@ -51,8 +51,8 @@ func (k *kernelTable) unload(b *driver.Bound) error {
 	return nil
 }
 
-// enqueue starts calls on a stream, for the job with the given ticket.
-func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, owner uint64, calls []launch.Call) error {
+// enqueue starts calls on a stream.
+func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, calls []launch.Call) error {
 	var touches []driver.Range
 	for _, c := range calls {
 		touches = touches[:0]
@@ -67,7 +67,6 @@ func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, owner uint64, ca
 			Grid:     driver.Dim3{X: c.GridX, Y: c.GridY},
 			Block:    driver.Dim3{X: c.Kernel.Threads},
 			Stream:   s,
-			Owner:    owner,
 			Touches:  touches,
 		}, c.Args)
 		if err != nil {

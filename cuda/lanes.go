@@ -125,6 +125,20 @@ func (l *lanes) Destroy(e sched.Event) {
 // at is the address of an offset of the ledger.
 func (l *lanes) at(offset uint64) driver.DevicePtr { return l.base + driver.DevicePtr(offset) }
 
+// owner is a ticket's job in notes to the simulator, which keeps 0 for the
+// device.
+func owner(t *sched.Ticket) uint64 { return t.Number() + 1 }
+
+// noteBlocks tells the simulator what happens to a ticket's blocks.
+func (l *lanes) noteBlocks(t *sched.Ticket, kind driver.NoteKind, blocks ...int) error {
+	var ranges []driver.Range
+	for _, i := range blocks {
+		r := l.rangeOf(t, i)
+		ranges = append(ranges, driver.Range{Base: driver.DevicePtr(r.Addr), Bytes: r.Bytes, Mode: driver.ReadWrite})
+	}
+	return l.watch.Do(func(b *driver.Bound) error { return b.Note(kind, owner(t), ranges...) })
+}
+
 // Map implements sched.Device.
 func (l *lanes) Map(offset, bytes uint64) error {
 	var h driver.Allocation

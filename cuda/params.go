@@ -92,11 +92,15 @@ func (d *device) load(ctx context.Context, r *resident) error {
 	var f *filling
 	err := d.jobs.Run(ctx, need, sched.Work{
 		Upload: func(ctx context.Context, t *sched.Ticket) (err error) {
-			if t.NeedsLoad() {
-				s := d.current.Load()
-				f, err = s.fillSet(ctx, t, r, s.rangeOf(t, blockStatus), blockStatus)
+			if !t.NeedsLoad() {
+				return nil
 			}
-			return err
+			s := d.current.Load()
+			if err := s.noteBlocks(t, driver.NoteClaim, blockStatus); err != nil {
+				return err
+			}
+			f, err = s.fillSet(ctx, t, r, s.rangeOf(t, blockStatus), blockStatus)
+			return errors.Join(err, s.noteBlocks(t, driver.NoteHandOn, blockStatus))
 		},
 		Finish: func(ctx context.Context, t *sched.Ticket) error { return f.finish(ctx, t, d) },
 	})
@@ -147,7 +151,7 @@ func (s *session) fillSet(ctx context.Context, t *sched.Ticket, r *resident, sta
 	at, _ := r.plan.sections(s.rangeOf(t, sched.ParamSet).Addr)
 	var segments []segment
 	for i, of := range allSections {
-		segments = append(segments, s.points(r, of, at[i], status.Slice(uint64(i)*sectionStatusBytes, launch.DecodeStatusBytes)))
+		segments = append(segments, s.pointsOf(r, of, at[i], status.Slice(uint64(i)*sectionStatusBytes, launch.DecodeStatusBytes)))
 	}
 	if err := s.loads.send(ctx, on, segments...); err != nil {
 		return f, err
@@ -165,17 +169,17 @@ func (s *session) fillSet(ctx context.Context, t *sched.Ticket, r *resident, sta
 }
 
 // resetStatus enqueues launch.DecodeStatusReset: all ones in the two least
-// indices, zero in the counts.
+// indices, zero in the counts and in the rest of the status's room.
 func resetStatus(b *driver.Bound, s driver.Stream, at uint64) error {
-	const indexBytes, countBytes = 2 * launch.WordBytes, 3 * launch.WordBytes
-	if err := b.Fill(driver.DevicePtr(at), 0xff, indexBytes, s); err != nil {
+	const indexBytes = 2 * launch.WordBytes
+	if err := b.Fill(driver.DevicePtr(at), 0, sectionStatusBytes, s); err != nil {
 		return err
 	}
-	return b.Fill(driver.DevicePtr(at+indexBytes), 0, countBytes, s)
+	return b.Fill(driver.DevicePtr(at), 0xff, indexBytes, s)
 }
 
-// points is the segment that reads a section's points and converts them.
-func (s *session) points(r *resident, of srs.Section, to, status launch.Range) segment {
+// pointsOf is the segment that reads a section's points and converts them.
+func (s *session) pointsOf(r *resident, of srs.Section, to, status launch.Range) segment {
 	perSlot := slotBytes / of.PointBytes()
 	count, slots := int(r.plan.count(of)), int(r.plan.slots(of))
 	fill := func(piece int, sl *slot) (launches, error) {
@@ -198,7 +202,7 @@ func (s *session) points(r *resident, of srs.Section, to, status launch.Range) s
 		return all([]launches{
 			copyOf(sl.memory[:bytes], raw, 0),
 			func(b *driver.Bound, st driver.Stream) error {
-				return s.kernels.enqueue(b, st, 0, []launch.Call{convert})
+				return s.kernels.enqueue(b, st, []launch.Call{convert})
 			},
 		}), nil
 	}
@@ -259,7 +263,12 @@ func (f *filling) fault(of srs.Section, status []byte) error {
 func (s *session) lane(ctx context.Context, t *sched.Ticket, st sched.Stream) lane {
 	return lane{
 		enqueue: func(l launches, blocks ...int) error {
-			return t.Enqueue(ctx, st, func() error { return s.on(st, l) }, blocks...)
+			return t.Enqueue(ctx, st, func() error {
+				return s.on(st, func(b *driver.Bound, stream driver.Stream) error {
+					b.For(owner(t))
+					return l(b, stream)
+				})
+			}, blocks...)
 		},
 		look: func(l launches) error { return s.on(st, l) },
 	}

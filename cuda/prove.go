@@ -3,8 +3,10 @@ package cuda
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -55,6 +57,7 @@ type job struct {
 	*session // of the card when the job was claimed
 	ticket   *sched.Ticket
 	logSize  uint32
+	handedOn []int // blocks
 	layout   witnessLayout
 	list     *denseList
 	filling  *filling // if the job loads the set
@@ -71,11 +74,19 @@ func (j *job) run(ctx context.Context) error {
 	err := j.device.jobs.Run(ctx, j.resident.plan.need(j.resident.set), sched.Work{
 		Upload: func(ctx context.Context, t *sched.Ticket) error {
 			j.claimed(t)
-			return j.upload(ctx)
+			if err := j.upload(ctx); err != nil {
+				return errors.Join(err, j.noteRest())
+			}
+			return nil
 		},
-		Compute: func(ctx context.Context, _ *sched.Ticket) error { return j.compute(ctx) },
-		Finish:  func(ctx context.Context, _ *sched.Ticket) error { return j.finish(ctx) },
-		Stage:   j.task.Stage,
+		Compute: func(ctx context.Context, _ *sched.Ticket) error {
+			if err := j.compute(ctx); err != nil {
+				return errors.Join(err, j.noteRest())
+			}
+			return nil
+		},
+		Finish: func(ctx context.Context, _ *sched.Ticket) error { return j.finish(ctx) },
+		Stage:  j.task.Stage,
 	})
 	// Nothing of the job runs any more: its pinned buffers may be used again.
 	j.filling.release()
@@ -102,7 +113,7 @@ func (j *job) claimed(t *sched.Ticket) {
 
 // upload stages everything that the kernels read, in the upload turn.
 func (j *job) upload(ctx context.Context) (err error) {
-	if err := j.noteBlocks(driver.NoteClaim, blockA, blockB, blockC, blockWitness, blockScratch); err != nil {
+	if err := j.noteBlocks(j.ticket, driver.NoteClaim, blockA, blockB, blockC, blockWitness, blockScratch); err != nil {
 		return err
 	}
 	if j.ticket.NeedsLoad() {
@@ -157,38 +168,36 @@ func (j *job) compute(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return j.handOn(blockWitness, blockScratch)
 }
 
 // launch enqueues calls that touch the given blocks.
 func (j *job) launch(ctx context.Context, calls []launch.Call, blocks ...int) error {
 	j.device.launched.Add(int64(len(calls)))
-	return j.ticket.Enqueue(ctx, sched.Compute, func() error {
-		return j.on(sched.Compute, func(b *driver.Bound, s driver.Stream) error {
-			return j.kernels.enqueue(b, s, j.owner(), calls)
-		})
+	return j.lane(ctx, j.ticket, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
+		return j.kernels.enqueue(b, s, calls)
 	}, blocks...)
 }
 
-// owner is the job in notes to the simulator, which keeps 0 for the device.
-func (j *job) owner() uint64 { return j.ticket.Number() + 1 }
-
 // handOn gives blocks to the next job; their last use has been enqueued.
 func (j *job) handOn(blocks ...int) error {
-	if err := j.noteBlocks(driver.NoteHandOn, blocks...); err != nil {
+	if err := j.noteBlocks(j.ticket, driver.NoteHandOn, blocks...); err != nil {
 		return err
 	}
+	j.handedOn = append(j.handedOn, blocks...)
 	return j.ticket.HandOn(blocks...)
 }
 
-// noteBlocks tells the simulator what happens to blocks.
-func (j *job) noteBlocks(kind driver.NoteKind, blocks ...int) error {
-	var ranges []driver.Range
-	for _, i := range blocks {
-		r := j.rangeOf(j.ticket, i)
-		ranges = append(ranges, driver.Range{Base: driver.DevicePtr(r.Addr), Bytes: r.Bytes, Mode: driver.ReadWrite})
+// noteRest tells the simulator, when the job failed, that the scheduler will
+// hand on what is left.
+func (j *job) noteRest() error {
+	var rest []int
+	for i := range blockCount {
+		if !slices.Contains(j.handedOn, i) {
+			rest = append(rest, i)
+		}
 	}
-	return j.watch.Do(func(b *driver.Bound) error { return b.Note(kind, j.owner(), ranges...) })
+	return j.noteBlocks(j.ticket, driver.NoteHandOn, rest...)
 }
 
 // quotient enqueues h, in place of a.
@@ -198,9 +207,9 @@ func (j *job) quotient(ctx context.Context) error {
 		return err
 	}
 	block := func(i int) launch.Range { return j.rangeOf(j.ticket, i).Slice(0, launch.FrBytes<<j.logSize) }
-	bad := j.round.bad()
+	bad, _ := j.round.take(badBytes)
 	q := tables.NewQuotient(block(blockA), block(blockB), block(blockC), bad, uint32(len(j.task.Assignment.A)))
-	rows := append([]launch.Call{launch.Fill(bad, 1, launch.None)}, q.Rows...)
+	rows := append([]launch.Call{launch.Fill(bad, badBytes/launch.WordBytes, launch.None)}, q.Rows...)
 	if err := j.launch(ctx, rows, blockA, blockB, blockC, blockWitness); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
@@ -25,18 +24,14 @@ type round struct {
 	parts  []func(*total) // read host
 }
 
-// bad is the word for the least row out of range, the first result.
-func (r *round) bad() launch.Range { return r.card.Slice(0, launch.WordBytes) }
+// badBytes is the room of the least row out of range, the first result. All
+// results are multiples of it, so that points stay aligned without gaps.
+const badBytes = 16
 
 // take is room for one result, on the card and where its copy will be.
 func (r *round) take(bytes uint64) (launch.Range, []byte) {
-	p := packing{base: r.card.Addr, used: r.used}
-	at := p.take(bytes)
-	if p.used > r.card.Bytes {
-		panic(fmt.Sprintf("BUG: cuda: results of a round take %d bytes, there are %d", p.used, r.card.Bytes))
-	}
-	host := r.host[r.used:][:bytes]
-	r.used = p.used
+	at, host := r.card.Slice(r.used, bytes), r.host[r.used:][:bytes]
+	r.used += bytes
 	return at, host
 }
 
@@ -103,17 +98,14 @@ func (j *job) beginRound() error {
 	}
 	j.round = &round{card: j.layout.results, host: host}
 	j.rounds = append(j.rounds, j.round)
-	j.round.take(launch.WordBytes) // bad
 	return nil
 }
 
 // endRound enqueues the copy of the round's results.
 func (j *job) endRound(ctx context.Context) error {
 	r := j.round
-	err := j.ticket.Enqueue(ctx, sched.Compute, func() error {
-		return j.on(sched.Compute, func(b *driver.Bound, s driver.Stream) error {
-			return b.CopyToHost(r.host[:r.used], driver.DevicePtr(r.card.Addr), s)
-		})
+	err := j.lane(ctx, j.ticket, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
+		return b.CopyToHost(r.host[:r.used], driver.DevicePtr(r.card.Addr), s)
 	}, blockWitness)
 	if err != nil {
 		return err

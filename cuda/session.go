@@ -106,7 +106,7 @@ func (s *session) tablesFor(ctx context.Context, t *sched.Ticket, logSize uint32
 		set.Tables, calls = launch.NewTables(logSize, launch.Range{Addr: uint64(set.memory), Bytes: launch.TableBytes(logSize)})
 		err := t.Enqueue(ctx, sched.Compute, func() error {
 			return s.on(sched.Compute, func(b *driver.Bound, st driver.Stream) error {
-				return s.kernels.enqueue(b, st, 0, calls)
+				return s.kernels.enqueue(b, st, calls)
 			})
 		})
 		if err != nil {

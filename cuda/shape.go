@@ -102,7 +102,7 @@ type witnessLayout struct {
 // maxResultBytes bounds the results of one round: a sum for each window of
 // four MSMs, windows having 4 bits at least, and four sums over ones; the
 // first round has h besides.
-const maxResultBytes = 64*(4*192+384) + 3*192 + 384 + 10*launch.Align
+const maxResultBytes = badBytes + 64*(4*192+384) + 3*192 + 384
 
 // layout lays the witness block out for a list of so many aux entries.
 func (s shape) layout(base uint64, capacity uint32) witnessLayout {

@@ -48,6 +48,7 @@ type Bound struct {
 	d       *Driver
 	dev     *Device
 	scratch *launchScratch
+	owner   uint64 // see For
 }
 
 // NewContext makes a context and its first thread.
@@ -149,6 +150,7 @@ func runCall(f func(*Bound) error, b *Bound) (out outcome) {
 			out = outcome{panic: p, stack: debug.Stack()}
 		}
 	}()
+	b.owner = 0
 	return outcome{err: f(b)}
 }
 

@@ -58,6 +58,7 @@ func (b *Bound) CopyToDevice(dst DevicePtr, src []byte, s Stream) error {
 	if len(src) == 0 {
 		return nil
 	}
+	b.noteCopy()
 	code := b.d.fn.MemcpyHtoDAsync(dst, bytesOf(src), uint64(len(src)), s)
 	return b.fail(code, "cuMemcpyHtoDAsync", "%d bytes to %#x", len(src), uint64(dst))
 }
@@ -67,6 +68,7 @@ func (b *Bound) CopyToHost(dst []byte, src DevicePtr, s Stream) error {
 	if len(dst) == 0 {
 		return nil
 	}
+	b.noteCopy()
 	code := b.d.fn.MemcpyDtoHAsync(bytesOf(dst), src, uint64(len(dst)), s)
 	return b.fail(code, "cuMemcpyDtoHAsync", "%d bytes from %#x", len(dst), uint64(src))
 }
@@ -76,6 +78,7 @@ func (b *Bound) CopyOnDevice(dst, src DevicePtr, bytes uint64, s Stream) error {
 	if bytes == 0 {
 		return nil
 	}
+	b.noteCopy()
 	code := b.d.fn.MemcpyDtoDAsync(dst, src, bytes, s)
 	return b.fail(code, "cuMemcpyDtoDAsync", "%d bytes from %#x to %#x", bytes, uint64(src), uint64(dst))
 }
@@ -85,6 +88,7 @@ func (b *Bound) Fill(dst DevicePtr, value byte, bytes uint64, s Stream) error {
 	if bytes == 0 {
 		return nil
 	}
+	b.noteCopy()
 	return b.fail(b.d.fn.MemsetD8Async(dst, value, bytes, s), "cuMemsetD8Async", "%d bytes at %#x", bytes, uint64(dst))
 }
 

@@ -75,7 +75,7 @@ type Launch struct {
 	Grid, Block Dim3
 	SharedBytes uint32 // dynamic
 	Stream      Stream
-	Owner       uint64  // ticket of the job, or 0
+	Owner       uint64  // job; 0 is that of For
 	Touches     []Range // what the kernel reads and writes, for the simulator
 }
 

@@ -36,16 +36,29 @@ const (
 	NoteHost   NoteKind = 5 // the host changed or read pinned memory itself
 )
 
+// For says that the copies, fills and launches up to the end of this Do are
+// for a job. With a real driver it means nothing.
+func (b *Bound) For(owner uint64) { b.owner = owner }
+
+// noteCopy announces a copy or fill.
+func (b *Bound) noteCopy() {
+	if b.d.fn.SimNote != nil {
+		b.d.fn.SimNote(NoteCopy, b.owner, nil, 0)
+	}
+}
+
 // maxRanges is how many ranges one note may hold.
 const maxRanges = 64
 
 // Note tells the simulator what a job does with memory, so that it can find
 // uses before a fence, after hand-on, or outside what was declared. With a
-// real driver it does nothing. owner is the job's ticket, or 0 for memory that
-// belongs to the device.
+// real driver it does nothing. owner is the job, or 0 for that of For.
 func (b *Bound) Note(kind NoteKind, owner uint64, ranges ...Range) error {
 	if b.d.fn.SimNote == nil {
 		return nil
+	}
+	if owner == 0 {
+		owner = b.owner
 	}
 	if len(ranges) > maxRanges {
 		return fmt.Errorf("cuda: %d ranges in one note, at most %d are possible", len(ranges), maxRanges)
