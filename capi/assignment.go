@@ -18,6 +18,7 @@ type (
 	assignmentC = C.cuzk_assignment
 	densityC    = C.cuzk_density
 	frC         = C.cuzk_fr
+	wordC       = C.uint64_t
 )
 
 // firstAssignment is sizeof(cuzk_assignment) in ABI 1.0.

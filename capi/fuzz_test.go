@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/binary"
+	"math"
+	"path/filepath"
+	"testing"
+	"unsafe"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/libcuzk/libcuzk/engine"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/gv"
+)
+
+const goldenDir = "../tests/golden"
+
+// guarded copies values to memory that ends where a page begins that nobody
+// may read: one element too far is a fault. room is how many elements are
+// there, the last of them values.
+func guarded[T any](tb testing.TB, values []T, room int) *T {
+	page := unix.Getpagesize()
+	size := room * int(unsafe.Sizeof(*new(T)))
+	pages := (size + page - 1) / page
+	memory, err := unix.Mmap(-1, 0, (pages+1)*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, unix.Munmap(memory)) })
+	require.NoError(tb, unix.Mprotect(memory[pages*page:], unix.PROT_NONE))
+	start := (*T)(unsafe.Pointer(&memory[pages*page-size]))
+	copy(unsafe.Slice(start, room), values)
+	return start
+}
+
+// toMutate is one golden assignment in guarded memory, as cuzk_assignment.
+func toMutate(tb testing.TB, f *gv.File) *assignmentC {
+	a := &f.Assignment
+	// The domain allows more rows than there are; those are zero.
+	rows := groth16.Domain(len(a.A))
+	scalars := func(v []fr.Element, room int) *frC { return (*frC)(unsafe.Pointer(guarded(tb, v, room))) }
+	density := func(d groth16.Density) densityC {
+		return densityC{words: (*wordC)(unsafe.Pointer(guarded(tb, d.Words, len(d.Words)))), bit_len: sizeT(d.Len), popcount: sizeT(d.Popcount)}
+	}
+	return &assignmentC{
+		struct_size: firstAssignment,
+		a:           scalars(a.A, rows), b: scalars(a.B, rows), num_rows: sizeT(len(a.A)),
+		inputs: scalars(a.Inputs, len(a.Inputs)), num_inputs: sizeT(len(a.Inputs)),
+		aux: scalars(a.Aux, len(a.Aux)), num_aux: sizeT(len(a.Aux)),
+		a_aux: density(a.AAux), b_inputs: density(a.BInputs), b_aux: density(a.BAux),
+	}
+}
+
+// A mutation is 11 bytes: what, which, how, and a 64-bit value.
+const mutationBytes = 11
+
+func mutate(c *assignmentC, m []byte) {
+	value := binary.LittleEndian.Uint64(m[3:])
+	pointers := []*unsafe.Pointer{
+		(*unsafe.Pointer)(unsafe.Pointer(&c.a)), (*unsafe.Pointer)(unsafe.Pointer(&c.b)), (*unsafe.Pointer)(unsafe.Pointer(&c.c)),
+		(*unsafe.Pointer)(unsafe.Pointer(&c.inputs)), (*unsafe.Pointer)(unsafe.Pointer(&c.aux)),
+		(*unsafe.Pointer)(unsafe.Pointer(&c.a_aux.words)), (*unsafe.Pointer)(unsafe.Pointer(&c.b_inputs.words)),
+		(*unsafe.Pointer)(unsafe.Pointer(&c.b_aux.words)),
+	}
+	counts := []*sizeT{
+		&c.struct_size, &c.num_rows, &c.num_inputs, &c.num_aux, &c.a_aux.bit_len, &c.a_aux.popcount,
+		&c.b_inputs.bit_len, &c.b_inputs.popcount, &c.b_aux.bit_len, &c.b_aux.popcount,
+	}
+	p, n := pointers[int(m[1])%len(pointers)], counts[int(m[1])%len(counts)]
+	switch m[0] % 5 {
+	case 0:
+		*p = nil
+	case 1: // misaligned: always refused, so that nothing past the end is read
+		if uintptr(*p)%alignment == 0 && *p != nil {
+			*p = unsafe.Add(*p, 1+m[2]%7)
+		}
+	case 2:
+		*n = sizeT(value)
+	case 3:
+		*n += sizeT(int8(m[2]))
+	case 4: // a word of the memory itself
+		if *p != nil && uintptr(*p)%alignment == 0 && p != pointers[2] {
+			*(*uint64)(*p) = value
+		}
+	}
+}
+
+func suprasealForm(c *assignmentC) *suprasealAssignmentC {
+	return &suprasealAssignmentC{
+		a_aux_density: c.a_aux.words, a_aux_bit_len: c.a_aux.bit_len, a_aux_popcount: c.a_aux.popcount,
+		b_inp_density: c.b_inputs.words, b_inp_bit_len: c.b_inputs.bit_len, b_inp_popcount: c.b_inputs.popcount,
+		b_aux_density: c.b_aux.words, b_aux_bit_len: c.b_aux.bit_len, b_aux_popcount: c.b_aux.popcount,
+		a: c.a, b: c.b, c: c.c, abc_size: c.num_rows,
+		inp_assignment_data: c.inputs, inp_assignment_size: c.num_inputs,
+		aux_assignment_data: c.aux, aux_assignment_size: c.num_aux,
+	}
+}
+
+// Whatever the fields of an assignment hold: no panic, no read outside of the
+// caller's memory, an error of the caller's kind or a proof that verifies, and
+// the same answer through both headers.
+func FuzzAssignment(f *testing.F) {
+	value := func(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
+	for which := range byte(10) {
+		for _, v := range []uint64{0, 1, math.MaxUint64, 1 << 28, 1 << 59, 21, 32} {
+			f.Add(append([]byte{2, which, 0}, value(v)...))
+		}
+		f.Add(append([]byte{0, which, 0}, value(0)...))
+		f.Add(append([]byte{1, which, 3}, value(0)...))
+		f.Add(append([]byte{3, which, 1}, value(0)...))
+		f.Add(append([]byte{4, which, 0}, value(1)...))
+	}
+	f.Add([]byte{})
+	f.Add(append(append([]byte{3, 4, 1}, value(0)...), append([]byte{3, 5, 1}, value(0)...)...))
+
+	file, err := gv.Read(filepath.Join(goldenDir, "two.gv"))
+	require.NoError(f, err)
+	set, err := openSRS(filepath.Join(goldenDir, "two.params"), engine.SRSOptions{})
+	require.NoError(f, err)
+	f.Cleanup(func() { require.NoError(f, set.Release()) })
+	r, s := (*frC)(unsafe.Pointer(&file.R)), (*frC)(unsafe.Pointer(&file.S))
+
+	f.Fuzz(func(t *testing.T, script []byte) {
+		c := toMutate(t, file)
+		for ; len(script) >= mutationBytes; script = script[mutationBytes:] {
+			mutate(c, script)
+		}
+		var proofs []engine.Proof
+		parts, err := partitions(indexed("assignments"), c, 1, r, s)
+		if err == nil {
+			var j *job
+			if j, err = startJob(set, parts, engine.DefaultProveOptions()); err == nil {
+				proofs, err = j.Wait(t.Context())
+			}
+		}
+		if err != nil {
+			status := statusOf(err)
+			require.True(t, status > 100 && status < 200, "status %d for %v", status, err)
+		} else {
+			require.NoError(t, set.Verify(parts[0].Assignment.Inputs, &proofs[0]))
+		}
+
+		if c.struct_size != firstAssignment {
+			return // supraseal's struct has no size
+		}
+		if _, err2 := suprasealPartitions(suprasealForm(c), 1, r, s); err2 != nil {
+			require.Equal(t, statusOf(err), statusOf(err2), "%v, but through supraseal %v", err, err2)
+		}
+	})
+}
