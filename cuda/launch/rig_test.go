@@ -18,11 +18,11 @@ import (
 )
 
 // The tests run every kernel on a card when CUZK_REQUIRE_GPU=1, and else on
-// the simulator, with smaller sizes.
+// the simulator. Sizes for a card only are left out with -short too.
 func onCard() bool { return os.Getenv(cudatest.RequireVariable) == "1" }
 
 func sizes(simulated, card []int) []int {
-	if onCard() {
+	if onCard() && !testing.Short() {
 		return append(simulated, card...)
 	}
 	return simulated
@@ -106,6 +106,14 @@ func pointsG1(logs []fr.Element) []bls.G1Affine {
 func pointsG2(logs []fr.Element) []bls.G2Affine {
 	_, _, _, g := bls.Generators()
 	return bls.BatchScalarMultiplicationG2(&g, logs)
+}
+
+// points uploads the multiples of the generator.
+func (r *rig) points(g launch.Group, logs []fr.Element) launch.Range {
+	if g == launch.G1 {
+		return upload(r, pointsG1(logs))
+	}
+	return upload(r, pointsG2(logs))
 }
 
 func multipleG1(k fr.Element) bls.G1Affine { return pointsG1([]fr.Element{k})[0] }

@@ -1,0 +1,168 @@
+package launch_test
+
+import (
+	"testing"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/cuda/launch"
+)
+
+const ample = 1 << 40 // bytes of scratch; the plan takes what it needs
+
+// msm runs a plan for both groups over the same scalars and compares with the
+// multiple of the generator that the points' logarithms give.
+func (r *rig) msm(t *testing.T, plan launch.MSM, scalars, logs []fr.Element, positions []uint32, what string) {
+	t.Helper()
+	in := launch.MSMInput{
+		Scalars: upload(r, scalars),
+		Scratch: r.memory(plan.ScratchBytes()),
+	}
+	var want fr.Element
+	if positions == nil {
+		want = dot(scalars, logs)
+	} else {
+		in.Positions = upload(r, positions)
+		for i, p := range positions {
+			if p != launch.None {
+				var t fr.Element
+				want.Add(&want, t.Mul(&scalars[i], &logs[p]))
+			}
+		}
+	}
+	for _, g := range plan.Groups {
+		in.Points = append(in.Points, r.points(g, logs))
+		in.Results = append(in.Results, r.memory(plan.ResultBytes(g)))
+	}
+	calls := plan.Calls(in)
+	require.LessOrEqual(t, len(calls), 70, "launches")
+	r.Launch(calls...)
+	for i, g := range plan.Groups {
+		data := download[byte](r, in.Results[i], int(plan.ResultBytes(g)))
+		if g == launch.G1 {
+			require.Equal(t, multipleG1(want), affineG1(plan.ResultG1(data)), "G1, %s", what)
+		} else {
+			require.Equal(t, multipleG2(want), affineG2(plan.ResultG2(data)), "G2, %s", what)
+		}
+	}
+}
+
+func plan(t *testing.T, n int, groups ...launch.Group) launch.MSM {
+	t.Helper()
+	p, err := launch.PlanMSM(uint32(n), ample, groups...)
+	require.NoError(t, err)
+	return p
+}
+
+func TestMSMOfEverySize(t *testing.T) {
+	r := open(t)
+	for _, n := range sizes([]int{0, 1, 2, 3, 4, 5, 31, 32, 33, 127, 128, 129, 600},
+		[]int{1023, 1024, 1025, 16383, 16384, 16385, 1<<17 + 1}) {
+		r.msm(t, plan(t, n, launch.G1, launch.G2), r.scalars(n), r.logs(n), nil, "random")
+	}
+}
+
+func TestMSMOfEdgeScalars(t *testing.T) {
+	r := open(t)
+	one, minusOne, half := fr.One(), fr.Element{}, fr.NewElement(2)
+	minusOne.SetInt64(-1)
+	half.Inverse(&half)
+	fill := func(n int, f func(i int) fr.Element) []fr.Element {
+		s := make([]fr.Element, n)
+		for i := range s {
+			s[i] = f(i)
+		}
+		return s
+	}
+	random := r.scalar()
+	cases := map[string]func(i int) fr.Element{
+		"all zero":                      func(int) fr.Element { return fr.Element{} },
+		"all one":                       func(int) fr.Element { return one },
+		"all r - 1":                     func(int) fr.Element { return minusOne },
+		"all (r + 1) / 2":               func(int) fr.Element { return half },
+		"all equal":                     func(int) fr.Element { return random },
+		"powers of two":                 func(i int) fr.Element { return power(fr.NewElement(2), uint64(i%255)) },
+		"powers of two, negated":        func(i int) fr.Element { p := power(fr.NewElement(2), uint64(i%255)); return *p.Neg(&p) },
+		"one value other than zero":     func(i int) fr.Element { return map[bool]fr.Element{true: random}[i == 77] },
+		"half equal, the others random": func(i int) fr.Element { return map[bool]fr.Element{true: random, false: r.scalar()}[i%2 == 0] },
+	}
+	for _, n := range sizes([]int{200}, []int{5000, 1 << 17}) {
+		p := plan(t, n, launch.G1, launch.G2)
+		for name, f := range cases {
+			r.msm(t, p, fill(n, f), r.logs(n), nil, name)
+		}
+		same := fill(n, func(int) fr.Element { return random })
+		r.msm(t, p, r.scalars(n), same, nil, "all points equal")
+		r.msm(t, p, same, same, nil, "all points and scalars equal")
+		opposite := fill(n, func(i int) fr.Element {
+			if i%2 == 0 {
+				return random
+			}
+			return *new(fr.Element).Neg(&random)
+		})
+		r.msm(t, p, same, opposite, nil, "points that cancel")
+		r.msm(t, p, r.scalars(n), make([]fr.Element, n), nil, "all points at infinity")
+	}
+}
+
+func TestMSMOfGatheredPoints(t *testing.T) {
+	r := open(t)
+	const n, pool = 300, 40
+	positions := make([]uint32, n)
+	for i := range positions {
+		positions[i] = r.random.Uint32N(pool)
+		if r.random.IntN(5) == 0 {
+			positions[i] = launch.None
+		}
+	}
+	p := plan(t, n, launch.G1, launch.G2)
+	r.msm(t, p, r.scalars(n), r.logs(pool), positions, "gathered")
+	for i := range positions {
+		positions[i] = launch.None
+	}
+	r.msm(t, p, r.scalars(n), r.logs(pool), positions, "no positions")
+}
+
+// Every window size, and windows in batches down to one at a time.
+func TestMSMPlans(t *testing.T) {
+	r := open(t)
+	const n = 150
+	scalars, logs := r.scalars(n), r.logs(n)
+	whole := plan(t, n, launch.G1)
+	for limit := whole.ScratchBytes(); ; limit = limit * 2 / 3 {
+		p, err := launch.PlanMSM(n, limit, launch.G1)
+		if err != nil {
+			assert.ErrorContains(t, err, "bytes of scratch")
+			assert.Greater(t, p.ScratchBytes(), limit)
+			break
+		}
+		require.LessOrEqual(t, p.ScratchBytes(), limit)
+		in := launch.MSMInput{
+			Scalars: upload(r, scalars), Scratch: r.memory(p.ScratchBytes()),
+			Points: []launch.Range{upload(r, pointsG1(logs))}, Results: []launch.Range{r.memory(p.ResultBytes(launch.G1))},
+		}
+		for _, c := range p.Calls(in) { // one by one: with tiny scratch they are many
+			r.Launch(c)
+		}
+		got := p.ResultG1(download[byte](r, in.Results[0], int(in.Results[0].Bytes)))
+		require.Equal(t, multipleG1(dot(scalars, logs)), affineG1(got), "%d windows of %d bits, %d at a time", p.Windows, p.Window, p.Batch)
+	}
+}
+
+func TestMSMPlanOfLargeSizes(t *testing.T) {
+	for log := 14; log <= 27; log++ {
+		for _, limit := range []uint64{ample, 6 << 30, 2 << 30} {
+			p, err := launch.PlanMSM(1<<log-1, limit, launch.G1)
+			require.NoError(t, err)
+			require.LessOrEqual(t, p.ScratchBytes(), limit)
+			huge := launch.Range{Addr: 1 << 20, Bytes: 1 << 40}
+			calls := p.Calls(launch.MSMInput{
+				Scalars: huge, Scratch: huge, Points: []launch.Range{huge}, Results: []launch.Range{huge},
+			})
+			t.Logf("2^%d, scratch limit %d MiB: %d windows of %d bits, %d at a time, %d launches, %d MiB",
+				log, limit>>20, p.Windows, p.Window, p.Batch, len(calls), p.ScratchBytes()>>20)
+		}
+	}
+}
