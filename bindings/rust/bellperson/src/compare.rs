@@ -77,6 +77,8 @@ pub struct Round {
     pub cuzk: cuzk::Proof,
     /// Its time, with the self-check.
     pub cuzk_time: Duration,
+    /// How much of it was synthesis, which bellperson's time has too.
+    pub synthesis_time: Duration,
 }
 
 impl<C: Statement> Comparison<C> {
@@ -101,6 +103,7 @@ impl<C: Statement> Comparison<C> {
 
         let start = Instant::now();
         let partition = partition(self.circuit.clone(), blinding)?;
+        let synthesis_time = start.elapsed();
         let cuzk = self.srs.prove(&partition, &ProveOptions::new())?;
         let cuzk_time = start.elapsed();
         Ok(Round {
@@ -108,6 +111,7 @@ impl<C: Statement> Comparison<C> {
             bellperson_time,
             cuzk,
             cuzk_time,
+            synthesis_time,
         })
     }
 

@@ -121,7 +121,12 @@ fn evaluate(
         if let Some(density) = density {
             density.set(index);
         }
-        sum += value * coefficient;
+        // Most coefficients are one.
+        sum += if *coefficient == Scalar::ONE {
+            value
+        } else {
+            value * coefficient
+        };
     }
     sum
 }
