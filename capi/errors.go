@@ -13,9 +13,15 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	"github.com/libcuzk/libcuzk/cuda"
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine"
+	"github.com/libcuzk/libcuzk/engine/cpu"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/vram"
 )
 
 type status = C.cuzk_status
@@ -91,6 +97,17 @@ var statuses = []struct {
 	{srs.ErrInfinity, C.CUZK_ERR_FILE_INFINITY},
 	{srs.ErrReleased, C.CUZK_ERR_HANDLE},
 
+	{cuda.ErrBudget, C.CUZK_ERR_DEVICE_MEMORY},
+	{cuda.ErrClosed, C.CUZK_ERR_CLOSED},
+	{cpu.ErrClosed, C.CUZK_ERR_CLOSED},
+	{sched.ErrDeviceLost, C.CUZK_ERR_DEVICE_LOST},
+	{sched.ErrNoMemory, C.CUZK_ERR_DEVICE_MEMORY},
+	{sched.ErrClosed, C.CUZK_ERR_CLOSED},
+	{sched.ErrQueueClosed, C.CUZK_ERR_CLOSED},
+	{driver.ErrClosed, C.CUZK_ERR_DEVICE_LOST},
+	{driver.ErrOldDriver, C.CUZK_ERR_NO_DEVICE},
+	{image.ErrNone, C.CUZK_ERR_NO_DEVICE},
+
 	{context.Canceled, C.CUZK_ERR_CANCELLED},
 }
 
@@ -101,6 +118,16 @@ func statusOf(err error) status {
 		if errors.Is(err, s.err) {
 			return s.status
 		}
+	}
+	var tooLarge *vram.TooLargeError
+	var call *driver.Error
+	switch {
+	case errors.As(err, &tooLarge), driver.Is(err, driver.ErrorOutOfMemory):
+		return C.CUZK_ERR_DEVICE_MEMORY
+	case driver.Sticky(err):
+		return C.CUZK_ERR_DEVICE_LOST
+	case errors.As(err, &call):
+		return C.CUZK_ERR_DEVICE
 	}
 	return C.CUZK_ERR_INTERNAL
 }

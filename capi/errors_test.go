@@ -13,9 +13,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/vram"
 )
 
 func TestStatusOf(t *testing.T) {
@@ -32,6 +35,11 @@ func TestStatusOf(t *testing.T) {
 		"rows that do not fit each other":     {groth16.ErrRowCount, 105},
 		"a cancelled context":                 {fmt.Errorf("%w: %w", engine.ErrCancelled, context.Canceled), 501},
 		"a file that changed while read":      {fmt.Errorf("%w: %w", srs.ErrChanged, srs.ErrTruncated), 207},
+		"a job larger than the budget":        {fmt.Errorf("cuda: %w", &vram.TooLargeError{}), 401},
+		"a driver call out of memory":         {fmt.Errorf("cuda: %w", &driver.Error{Code: driver.ErrorOutOfMemory}), 401},
+		"a driver call after which all fail":  {fmt.Errorf("cuda: %w", &driver.Error{Code: 700}), 303},
+		"a device lost by a driver call":      {fmt.Errorf("%w: %w", sched.ErrDeviceLost, &driver.Error{Code: 1}), 303},
+		"another driver call":                 {fmt.Errorf("cuda: %w", &driver.Error{Code: driver.ErrorInvalidValue}), 302},
 	} {
 		t.Run(name, func(t *testing.T) { assert.EqualValues(t, c.want, statusOf(c.err)) })
 	}

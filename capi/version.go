@@ -2,8 +2,6 @@ package main
 
 import "C"
 
-import "strings"
-
 // version is the library's; build.sh reads it from this line.
 const version = "0.1.0"
 
@@ -12,14 +10,5 @@ const version = "0.1.0"
 //
 //export cuzkgoVersion
 func cuzkgoVersion() *C.char {
-	return C.CString("libcuzk " + version + " (" + strings.Join(builtIn(), ", ") + ")")
-}
-
-// builtIn lists the back ends that this build contains.
-func builtIn() []string {
-	var names []string
-	for _, p := range providers() {
-		names = append(names, p.Name())
-	}
-	return names
+	return C.CString("libcuzk " + version + " (" + builtIn() + ")")
 }

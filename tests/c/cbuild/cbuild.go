@@ -2,6 +2,7 @@
 package cbuild
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,9 +47,26 @@ func Static(t *testing.T) string { return built(t, "static") }
 
 func built(t *testing.T, what string) string {
 	t.Helper()
+	readSources(t)
 	out, err := build[what]()
 	require.NoError(t, err, "capi/build.sh %s:\n%s", what, out)
 	return filepath.Join(Root(), "build")
+}
+
+// readSources opens what the library is built from, so that the go command,
+// which does not see what a script reads, knows when a cached result is stale.
+func readSources(t *testing.T) {
+	t.Helper()
+	for _, folder := range []string{"capi", "engine", "cuda", "include", "bindings/c"} {
+		err := filepath.WalkDir(filepath.Join(Root(), folder), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			_, err = os.Stat(path)
+			return err
+		})
+		require.NoError(t, err)
+	}
 }
 
 // Install installs what is built under a new prefix, which it returns.
