@@ -13,6 +13,7 @@ import (
 type kernelTable struct {
 	modules   []*driver.Module // in the order of kernels.Names
 	functions map[*launch.Kernel]driver.Function
+	timer     *kernelTimer // nil: kernels are not timed
 }
 
 // loadKernels loads every image and looks every kernel up.
@@ -55,6 +56,9 @@ func (k *kernelTable) unload(b *driver.Bound) error {
 func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, calls []launch.Call) error {
 	var touches []driver.Range
 	for _, c := range calls {
+		if err := k.timer.mark(b, s, c.Kernel.Name); err != nil {
+			return err
+		}
 		touches = touches[:0]
 		for _, a := range c.Access {
 			touches = append(touches, driver.Range{
@@ -73,5 +77,5 @@ func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, calls []launch.C
 			return err
 		}
 	}
-	return nil
+	return k.timer.mark(b, s, "")
 }

@@ -1,0 +1,137 @@
+package cuda
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/tests/cudasim"
+)
+
+// benchRows is just under the domain, as in a PoRep.
+func benchRows(log int) int { return 1<<log - 1<<log/40 }
+
+// BenchmarkProve times partitions like a PoRep's from ordinary memory: one
+// operation is one partition, from Prove to the verified proof, with 1 and 3
+// workers. Stage times are means over the partitions; kernels are timed by a
+// run of its own. Only for a card: CUZK_REQUIRE_GPU=1.
+func BenchmarkProve(b *testing.B) {
+	if !onCard() {
+		b.Skip("times on the simulator mean nothing; CUZK_REQUIRE_GPU=1 runs it on a card")
+	}
+	d, _ := open(b, Options{}, cudasim.Config{})
+	for _, log := range []int{14, 16, 18, 20, 22, 24} {
+		var c *synth.Circuit
+		var p *srs.Params
+		made := sync.OnceFunc(func() {
+			start := time.Now()
+			c, p = circuitOn(b, d, synth.PoRepLike(benchRows(log), 40), 1)
+			b.Logf("2^%d: circuit and parameters in %.2f s", log, time.Since(start).Seconds())
+			start = time.Now()
+			require.NoError(b, d.Load(context.Background(), p))
+			b.Logf("2^%d: %d bytes of parameters loaded in %.3f s", log, p.PointBytes(), time.Since(start).Seconds())
+		})
+		for _, workers := range []int{1, 3} {
+			b.Run(fmt.Sprintf("2^%d/%dworkers", log, workers), func(b *testing.B) {
+				made()
+				benchmarkProve(b, d, c, p, workers)
+			})
+		}
+		if p != nil {
+			b.Log(timedKernels(b, d, c, p, log))
+			d.Drop(p)
+			require.NoError(b, p.Release())
+		}
+	}
+}
+
+func benchmarkProve(b *testing.B, d *device, c *synth.Circuit, p *srs.Params, workers int) {
+	r, s := c.Blinding()
+	key, err := groth16.Prepare(p.VerifyingKey())
+	require.NoError(b, err)
+	var mu sync.Mutex
+	stages := map[string]float64{}
+	one := func() error {
+		sums, err := d.Prove(context.Background(), &backend.Task{
+			Params: p, Assignment: c.Assignment(), RowsRead: func() {},
+			Stage: func(name string, seconds float64) {
+				mu.Lock()
+				defer mu.Unlock()
+				stages[name] += seconds
+			},
+		})
+		if err != nil {
+			return err
+		}
+		proof, err := groth16.Assemble(p.VerifyingKey(), sums, &r, &s)
+		if err != nil {
+			return err
+		}
+		return key.Verify(c.Assignment().Inputs, proof)
+	}
+	require.NoError(b, one()) // tables, clocks, memory
+	clear(stages)
+	b.ResetTimer()
+	var group sync.WaitGroup
+	left := make(chan struct{}, b.N)
+	for range b.N {
+		left <- struct{}{}
+	}
+	close(left)
+	failed := make(chan error, workers)
+	for range workers {
+		group.Go(func() {
+			for range left {
+				if err := one(); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	b.StopTimer()
+	close(failed)
+	require.NoError(b, <-failed)
+	for name, seconds := range stages {
+		b.ReportMetric(seconds/float64(b.N)*1e3, name+"-ms")
+	}
+}
+
+// timedKernels proves once with every kernel timed.
+func timedKernels(b *testing.B, d *device, c *synth.Circuit, p *srs.Params, log int) string {
+	r, s := c.Blinding()
+	session := d.current.Load()
+	session.kernels.timer = &kernelTimer{}
+	prove(b, d, p, c.Assignment(), r, s)
+	var times map[string]kernelTime
+	require.NoError(b, session.watch.Do(func(bound *driver.Bound) (err error) {
+		times, err = session.kernels.timer.read(bound)
+		return err
+	}))
+	session.kernels.timer = nil
+	var names []string
+	var total time.Duration
+	for name, t := range times {
+		names = append(names, name)
+		total += t.total
+	}
+	sort.Slice(names, func(i, j int) bool { return times[names[i]].total > times[names[j]].total })
+	var text strings.Builder
+	fmt.Fprintf(&text, "2^%d: kernels of one partition, %.3f ms\n", log, total.Seconds()*1e3)
+	for _, name := range names {
+		fmt.Fprintf(&text, "    %-28s %3d launches %9.3f ms\n", name, times[name].launches, times[name].total.Seconds()*1e3)
+	}
+	return text.String()
+}

@@ -1,0 +1,87 @@
+package cuda
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/tests/cudasim"
+)
+
+// Domains are tested up to these logarithms.
+const (
+	largestOnSimulator = 8
+	largestOnCard      = 22
+	largestAllDense    = 20 // 2^22 all-dense rows have 13 million dense products to make
+)
+
+// TestEveryDomain proves circuits of every domain size, with rows at its edges
+// and densities of all kinds, and compares with the proof that the trapdoor
+// gives: bit by bit.
+func TestEveryDomain(t *testing.T) {
+	d, _ := open(t, Options{}, cudasim.Config{})
+	largest := largestOnSimulator
+	if onCard() {
+		largest = largestOnCard
+	}
+	for log := 0; log <= largest; log++ {
+		m := 1 << log
+		shapes := map[string]synth.Shape{
+			"full domain, like a PoRep": synth.PoRepLike(m, min(m, 40)),
+			"just over half, sha":       synth.SHA256Like(m/2+1, 1),
+		}
+		if log <= largestAllDense {
+			shapes["all dense"] = synth.Dense(m-m/3, 1+m/50)
+		}
+		for name, shape := range shapes {
+			t.Run(fmt.Sprintf("2^%d/%s", log, name), func(t *testing.T) {
+				c, p := circuitOn(t, d, shape, uint64(log))
+				defer func() { assert.NoError(t, p.Release()) }()
+				defer d.Drop(p)
+				r, s := c.Blinding()
+				want := c.ExpectedProof(r, s)
+				before := d.launched.Load()
+				require.Equal(t, want, prove(t, d, p, c.Assignment(), r, s))
+				assert.LessOrEqual(t, d.launched.Load()-before, int64(150), "kernels of one job")
+			})
+		}
+	}
+}
+
+// TestDensities proves small circuits whose densities are at their extremes.
+func TestDensities(t *testing.T) {
+	d, _ := open(t, Options{}, cudasim.Config{})
+	mixed := synth.Shares{Zero: 0.4, One: 0.4}
+	shape := func(aAux, bAux, bInputs float64, one bool, values synth.Shares) synth.Shape {
+		return synth.Shape{Rows: 300, Inputs: 20, Aux: 1100, AAux: aAux, BAux: bAux, BInputs: bInputs, BOne: one,
+			Values: values, ValuesInB: values, RowsA: mixed, RowsB: mixed}
+	}
+	for name, s := range map[string]synth.Shape{
+		"nothing in a or b":              shape(0, 0, 0, false, mixed),
+		"everything in a and b":          shape(1, 1, 1, true, mixed),
+		"only the one in b":              shape(1, 0, 0, true, mixed),
+		"inputs in b and no aux":         shape(0.5, 0, 1, false, mixed),
+		"half in each":                   shape(0.5, 0.5, 0.5, true, mixed),
+		"all aux zero":                   shape(0.5, 0.5, 0.5, true, synth.Shares{Zero: 1}),
+		"all aux one":                    shape(0.5, 0.5, 0.5, true, synth.Shares{One: 1}),
+		"all aux dense":                  shape(0.5, 0.5, 0.5, true, synth.Shares{}),
+		"thousands of equal points":      duplicates(shape(0.9, 0.5, 0, true, mixed)),
+		"equal points, dense values ± v": duplicates(shape(0.9, 0.5, 0, true, synth.Shares{})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, p := circuit(t, s, 7)
+			defer func() { assert.NoError(t, p.Release()) }()
+			defer d.Drop(p)
+			r, b := c.Blinding()
+			assert.Equal(t, c.ExpectedProof(r, b), prove(t, d, p, c.Assignment(), r, b))
+		})
+	}
+}
+
+func duplicates(s synth.Shape) synth.Shape {
+	s.Duplicates, s.DuplicateGroup = 0.9, 400
+	return s
+}
