@@ -216,6 +216,22 @@ func TestRowsAreReleasedBeforeTheEnd(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestStagesOfEachPartition(t *testing.T) {
+	s := newScripted(backend.CPU, 1)
+	var calls atomic.Int64
+	s.script = func(_ context.Context, task *backend.Task) error {
+		task.Stage("sums", float64(calls.Add(1)))
+		task.Stage("sums", 0.5)
+		return nil
+	}
+	b := newBench(t, Config{Providers: []backend.Provider{s}, Workers: 1})
+	j := b.start(t, 2, any1())
+	_, err := j.Wait(soon(t))
+	require.NoError(t, err)
+	require.Equal(t, map[string]float64{"sums": 1.5}, j.Stages(0), "a stage that runs twice adds up")
+	require.Equal(t, map[string]float64{"sums": 2.5}, j.Stages(1))
+}
+
 func TestPrioritiesOrderTheQueue(t *testing.T) {
 	s := newScripted(backend.CPU, 1)
 	hold := make(chan struct{})

@@ -35,6 +35,8 @@ type Job struct {
 	rowsDone chan struct{} // closed when unread reaches 0
 	done     chan struct{} // closed when left reaches 0
 
+	stages []stageTimes // one a partition
+
 	mu     sync.Mutex
 	left   int     // guarded by mu; partitions without an outcome
 	err    error   // guarded by mu; the first failure
@@ -49,7 +51,7 @@ type partition struct {
 	device   *device
 	entry    *sched.Entry[*partition] // guarded by job.mu; set once queued
 	readOnce sync.Once
-	stages   stageTimes
+	stages   *stageTimes // in job.stages
 }
 
 var jobIDs atomic.Uint64
@@ -89,7 +91,7 @@ func (e *Engine) newJob(ctx context.Context, set *paramSet, parts []Partition, o
 	j := &Job{
 		id: jobIDs.Add(1), engine: e, set: set, opt: opt,
 		rowsDone: make(chan struct{}), done: make(chan struct{}),
-		left: len(parts), proofs: make([]Proof, len(parts)),
+		left: len(parts), proofs: make([]Proof, len(parts)), stages: make([]stageTimes, len(parts)),
 	}
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	j.unread.Store(int64(len(parts)))
@@ -129,7 +131,7 @@ func (j *Job) queueAll(parts []Partition) {
 	}
 	queued := make([]*partition, len(parts))
 	for i := range parts {
-		p := &partition{job: j, index: i, in: parts[i]}
+		p := &partition{job: j, index: i, in: parts[i], stages: &j.stages[i]}
 		queued[i] = p
 		d, err := j.engine.chooseDevice(j.opt.Device)
 		if err != nil {
@@ -225,6 +227,11 @@ func (j *Job) Wait(ctx context.Context) ([]Proof, error) {
 // WaitRows returns nil once no A or B of the job is read any more, whatever
 // its outcome, or ctx's error.
 func (j *Job) WaitRows(ctx context.Context) error { return wait(ctx, j.rowsDone) }
+
+// Stages are the durations, in seconds, of the stages that partition i went
+// through, by the names that its back end gives them. Complete once Done is
+// closed.
+func (j *Job) Stages(i int) map[string]float64 { return j.stages[i].snapshot() }
 
 // Cancel asks the job to stop. It does not wait: memory is in use until Done.
 func (j *Job) Cancel() { j.stop(ErrCancelled) }
