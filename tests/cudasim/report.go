@@ -73,8 +73,8 @@ type Report struct {
 	UndeclaredLaunches uint64 `json:"undeclared_launches"`
 	MostOutstanding    uint64 `json:"most_outstanding"`
 	Outstanding        uint64
-	Injected           uint64 // times a fault struck
-	FailedReleases     uint64 `json:"failed_releases"` // releases that a fault made fail
-	NowNS              uint64 `json:"now_ns"`
+	Struck             []string // what faults struck, in order; at most 1,000
+	FailedReleases     uint64   `json:"failed_releases"` // releases that a fault made fail
+	NowNS              uint64   `json:"now_ns"`
 	Live               Live
 }

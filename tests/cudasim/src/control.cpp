@@ -85,10 +85,11 @@ std::string report_text() {
     out += "],\"kernels\":[" + list(all_kernels(), [](const cuzk_sim_kernel *k) {
                return "{\"name\":" + quoted(k->name) + text(",\"args_bytes\":%zu,\"max_threads\":%u}", k->args_bytes, k->max_threads);
            });
+    out += "],\"struck\":[" + list(world.struck, [](const std::string &name) { return quoted(name); });
     out += text("],\"call_total\":%llu,\"unrecorded_waits\":%llu,\"undeclared_launches\":%llu,\"most_outstanding\":%llu,"
-                "\"outstanding\":%llu,\"injected\":%llu,\"failed_releases\":%llu,\"now_ns\":%llu,",
+                "\"outstanding\":%llu,\"failed_releases\":%llu,\"now_ns\":%llu,",
                 number(world.call_total), number(world.unrecorded_waits), number(world.undeclared_launches),
-                number(world.most_outstanding), number(outstanding), number(world.injected), number(world.failed_releases),
+                number(world.most_outstanding), number(outstanding), number(world.failed_releases),
                 number(world.now_ns));
     return out + "\"live\":" + live() + "}";
 }

@@ -107,7 +107,8 @@ void reset() {
     world.next_stream_number = 0;
     world.host.clear();
     world.calls.clear();
-    world.call_total = world.unrecorded_waits = world.undeclared_launches = world.most_outstanding = world.injected = 0;
+    world.call_total = world.unrecorded_waits = world.undeclared_launches = world.most_outstanding = 0;
+    world.struck.clear();
     world.failed_releases = 0;
     world.device_wide.clear();
     world.violations.clear();
@@ -123,7 +124,9 @@ int strike(const std::string &name, Context *context, uint64_t *sleep_us) {
         f.seen++;
         if (!(f.nth == 0 || f.seen == f.nth || (f.from && f.seen > f.nth)))
             continue;
-        world.injected++;
+        constexpr size_t most = 1000;
+        if (world.struck.size() < most)
+            world.struck.push_back(name);
         *sleep_us += f.sleep_us;
         if (f.seize_bytes != 0 && f.device < world.devices.size())
             world.devices[f.device].neighbour += uint64_t(f.seize_bytes);

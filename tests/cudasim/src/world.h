@@ -171,7 +171,8 @@ struct World {
 
     // For the report.
     std::map<std::string, uint64_t> calls;
-    uint64_t call_total = 0, unrecorded_waits = 0, undeclared_launches = 0, most_outstanding = 0, injected = 0;
+    uint64_t call_total = 0, unrecorded_waits = 0, undeclared_launches = 0, most_outstanding = 0;
+    std::vector<std::string> struck; // what faults struck, in order
     uint64_t failed_releases = 0; // releases that a fault made fail: what is left then is not the caller's leak
     std::vector<DeviceWide> device_wide;
     std::vector<Violation> violations;
