@@ -9,6 +9,7 @@
 #include "_cgo_export.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,27 @@ void cuzkc_set_last_error(const char *text, size_t length) {
 }
 
 const char *cuzk_last_error(void) { return last_error != NULL ? last_error : ""; }
+
+/* ------------------------------------------------------------------ fork --- */
+
+static int forked; /* set in a child before it runs on */
+
+static void note_fork(void) { forked = 1; }
+
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, note_fork); }
+
+int cuzkc_forked(const char *function) {
+    char text[160];
+    if (!forked) return 0;
+    int length = snprintf(text, sizeof text,
+                          "%s: this process is a child made by fork(); libcuzk works in it only after exec()", function);
+    cuzkc_set_last_error(text, (size_t)length);
+    return 1;
+}
+
+/* First in every function that calls into Go. */
+#define NOT_FORKED()                                                                                         \
+    if (cuzkc_forked(__func__)) return CUZK_ERR_CLOSED
 
 /* ---------------------------------------------------- versions and names --- */
 
@@ -119,12 +141,12 @@ static void make_gpu_reason(void) {
 }
 
 const char *cuzk_version(void) {
-    pthread_once(&version_once, make_version);
+    if (!forked) pthread_once(&version_once, make_version);
     return version_text;
 }
 
 const char *cuzk_gpu_reason(void) {
-    pthread_once(&gpu_reason_once, make_gpu_reason);
+    if (!forked) pthread_once(&gpu_reason_once, make_gpu_reason);
     return gpu_reason_text;
 }
 
@@ -135,27 +157,43 @@ const char *cuzk_gpu_reason(void) {
 #define MUTABLE(type, pointer) ((type *)(pointer))
 
 cuzk_status cuzk_proof_serialize(const cuzk_proof *proof, uint8_t *out) {
+    NOT_FORKED();
     return cuzkgoProofSerialize(MUTABLE(cuzk_proof, proof), out);
 }
 
 cuzk_status cuzk_proof_deserialize(const uint8_t *bytes, cuzk_proof *out) {
+    NOT_FORKED();
     return cuzkgoProofDeserialize(MUTABLE(uint8_t, bytes), out);
 }
 
-cuzk_status cuzk_random_scalar(cuzk_fr *out) { return cuzkgoRandomScalar(out); }
+cuzk_status cuzk_random_scalar(cuzk_fr *out) {
+    NOT_FORKED();
+    return cuzkgoRandomScalar(out);
+}
 
 cuzk_status cuzk_srs_open(const char *path, const cuzk_srs_options *options, cuzk_srs *out) {
+    NOT_FORKED();
     return cuzkgoSRSOpen(MUTABLE(char, path), MUTABLE(cuzk_srs_options, options), out);
 }
 
-cuzk_status cuzk_srs_retain(cuzk_srs srs) { return cuzkgoSRSRetain(srs); }
+cuzk_status cuzk_srs_retain(cuzk_srs srs) {
+    NOT_FORKED();
+    return cuzkgoSRSRetain(srs);
+}
 
-cuzk_status cuzk_srs_release(cuzk_srs srs) { return cuzkgoSRSRelease(srs); }
+cuzk_status cuzk_srs_release(cuzk_srs srs) {
+    NOT_FORKED();
+    return cuzkgoSRSRelease(srs);
+}
 
-cuzk_status cuzk_srs_get_info(cuzk_srs srs, cuzk_srs_info *out) { return cuzkgoSRSGetInfo(srs, out); }
+cuzk_status cuzk_srs_get_info(cuzk_srs srs, cuzk_srs_info *out) {
+    NOT_FORKED();
+    return cuzkgoSRSGetInfo(srs, out);
+}
 
 cuzk_status cuzk_prove_partition(cuzk_srs srs, const cuzk_assignment *assignment, const cuzk_fr *r,
                                  const cuzk_fr *s, const cuzk_prove_options *options, cuzk_proof *out) {
+    NOT_FORKED();
     return cuzkgoProvePartition(srs, MUTABLE(cuzk_assignment, assignment), MUTABLE(cuzk_fr, r),
                                 MUTABLE(cuzk_fr, s), MUTABLE(cuzk_prove_options, options), out);
 }
@@ -163,35 +201,53 @@ cuzk_status cuzk_prove_partition(cuzk_srs srs, const cuzk_assignment *assignment
 cuzk_status cuzk_job_start(cuzk_srs srs, const cuzk_assignment *assignments, size_t count,
                            const cuzk_fr *r, const cuzk_fr *s, const cuzk_prove_options *options,
                            cuzk_job *out) {
+    NOT_FORKED();
     return cuzkgoJobStart(srs, MUTABLE(cuzk_assignment, assignments), count, MUTABLE(cuzk_fr, r),
                           MUTABLE(cuzk_fr, s), MUTABLE(cuzk_prove_options, options), out);
 }
 
 cuzk_status cuzk_job_wait(cuzk_job job, uint64_t timeout_ms, cuzk_proof *out) {
+    NOT_FORKED();
     return cuzkgoJobWait(job, timeout_ms, out);
 }
 
 cuzk_status cuzk_job_wait_rows(cuzk_job job, uint64_t timeout_ms) {
+    NOT_FORKED();
     return cuzkgoJobWaitRows(job, timeout_ms);
 }
 
-cuzk_status cuzk_job_cancel(cuzk_job job) { return cuzkgoJobCancel(job); }
+cuzk_status cuzk_job_cancel(cuzk_job job) {
+    NOT_FORKED();
+    return cuzkgoJobCancel(job);
+}
 
-cuzk_status cuzk_job_release(cuzk_job job) { return cuzkgoJobRelease(job); }
+cuzk_status cuzk_job_release(cuzk_job job) {
+    NOT_FORKED();
+    return cuzkgoJobRelease(job);
+}
 
 cuzk_status cuzk_verify(cuzk_srs srs, const cuzk_fr *inputs, size_t num_inputs, const cuzk_proof *proof) {
+    NOT_FORKED();
     return cuzkgoVerify(srs, MUTABLE(cuzk_fr, inputs), num_inputs, MUTABLE(cuzk_proof, proof));
 }
 
-cuzk_status cuzk_device_count(uint32_t *out) { return cuzkgoDeviceCount(out); }
+cuzk_status cuzk_device_count(uint32_t *out) {
+    NOT_FORKED();
+    return cuzkgoDeviceCount(out);
+}
 
 cuzk_status cuzk_device_get_info(uint32_t index, cuzk_device_info *out) {
+    NOT_FORKED();
     return cuzkgoDeviceGetInfo(index, out);
 }
 
-cuzk_status cuzk_set_workers(uint32_t workers) { return cuzkgoSetWorkers(workers); }
+cuzk_status cuzk_set_workers(uint32_t workers) {
+    NOT_FORKED();
+    return cuzkgoSetWorkers(workers);
+}
 
 cuzk_status cuzk_set_log(cuzk_log_fn fn, void *user, int32_t max_level) {
+    NOT_FORKED();
     return cuzkgoSetLog(fn, user, max_level);
 }
 

@@ -94,7 +94,7 @@ typedef int32_t cuzk_status;
 /* 5xx: the job's own course */
 #define CUZK_ERR_CANCELLED 501 /* cancelled by cuzk_job_cancel */
 #define CUZK_ERR_TIMEOUT 502   /* cuzk_job_wait: not finished yet; the job goes on */
-#define CUZK_ERR_CLOSED 503    /* the library is shutting down */
+#define CUZK_ERR_CLOSED 503    /* shutting down, or a child made by fork() */
 
 /* 9xx: a bug of the library; please report it with the message */
 #define CUZK_ERR_INTERNAL 901

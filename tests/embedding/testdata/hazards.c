@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cuzk.h"
 #include "gv.h"
+#include "supraseal_c2.h"
 
 extern char **environ;
 
@@ -36,6 +36,7 @@ static struct {
     __typeof__(&cuzk_proof_serialize) serialize;
     __typeof__(&cuzk_job_start) start;
     __typeof__(&cuzk_job_wait) wait;
+    __typeof__(&create_SRS) create;
 } api;
 
 #define REQUIRE(condition)                                                                                   \
@@ -65,7 +66,8 @@ static void load(void) {
     *(void **)&api.serialize = dlsym(library, "cuzk_proof_serialize");
     *(void **)&api.start = dlsym(library, "cuzk_job_start");
     *(void **)&api.wait = dlsym(library, "cuzk_job_wait");
-    REQUIRE(api.last_error && api.open && api.release && api.prove && api.serialize && api.start && api.wait);
+    *(void **)&api.create = dlsym(library, "create_SRS");
+    REQUIRE(api.last_error && api.open && api.release && api.prove && api.serialize && api.start && api.wait && api.create);
 }
 
 static void prove_once(void) {
@@ -232,6 +234,27 @@ static void fork_only(void) {
     prove_once();
 }
 
+/* A child that does call it is told so, with and without a job in the parent. */
+static void fork_then_call(void) {
+    load();
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            cuzk_srs srs;
+            REQUIRE(api.open(params_path, NULL, &srs) == CUZK_ERR_CLOSED);
+            REQUIRE(strstr(api.last_error(), "fork()") != NULL);
+            supraseal_srs old;
+            supraseal_error e = api.create(&old, params_path, 0);
+            REQUIRE(e.code == CUZK_ERR_CLOSED && strstr(e.message, "fork()") != NULL && old.ptr == NULL);
+            free(e.message);
+            _exit(0);
+        }
+        wait_for(pid);
+        if (i == 0) start_long_job();
+    }
+    prove_once();
+}
+
 /* ------------------------------------------------------------------- signals --- */
 
 static sigjmp_buf after_fault;
@@ -322,6 +345,7 @@ static const struct {
     {"prove_at_exit", prove_at_exit},
     {"fork_exec", fork_exec},
     {"fork_only", fork_only},
+    {"fork_then_call", fork_then_call},
     {"own_handler_before", own_handler_before},
     {"own_handler_after", own_handler_after},
     {"timer", timer},
