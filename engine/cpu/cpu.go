@@ -19,20 +19,14 @@
 package cpu
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 
-	"context"
-	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
-
-	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
-
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/cpu/curve"
 	"github.com/libcuzk/libcuzk/engine/cpu/mem"
-	"github.com/libcuzk/libcuzk/engine/cpu/msm"
 	"github.com/libcuzk/libcuzk/engine/cpu/ntt"
 	"github.com/libcuzk/libcuzk/engine/srs"
 )
@@ -78,11 +72,7 @@ func (p *provider) Open(ordinal int) (backend.Device, error) {
 		plans:   map[int]*planEntry{},
 		loaded:  map[*srs.Params]struct{}{},
 	}
-	groupG1 := &msm.Group[bls.G1Affine, curve.Affine[fp.Element], bls.G1Jac]{Pool: &d.pool, NewAdder: curve.NewPortableG1}
-	groupG2 := &msm.Group[bls.G2Affine, curve.Affine[bls.E2], bls.G2Jac]{Pool: &d.pool, NewAdder: curve.NewPortableG2}
-	d.g1 = func(workers int) summerG1 { return newSummer(groupG1, workers, 1) }
-	d.g2 = func(workers int) summerG2 { return newSummer(groupG2, workers, 3) }
-	d.newPlan = ntt.New
+	d.choose(p.options)
 	return d, nil
 }
 

@@ -33,6 +33,9 @@ func detail(options Options) string {
 			used = append(used, f.String())
 		}
 	}
+	if vectorized(options) {
+		used = append(used, cpuid.AVX512IFMA.String())
+	}
 	sets := "portable"
 	if len(used) > 0 {
 		sets = strings.Join(used, ", ")

@@ -146,6 +146,7 @@ func TestSums(t *testing.T) {
 				onesWant1.AddMixed(&in1[i])
 			}
 			check(t, portableG1(t), in1, canonical(scalars), want1, onesWant1)
+			checkVectorG1(t, in1, canonical(scalars), want1, onesWant1)
 
 			if c.n > 10000 {
 				return // G2 differs only in the field
@@ -156,6 +157,7 @@ func TestSums(t *testing.T) {
 				onesWant2.AddMixed(&in2[i])
 			}
 			check(t, portableG2(t), in2, canonical(scalars), want2, onesWant2)
+			checkVectorG2(t, in2, canonical(scalars), want2, onesWant2)
 		})
 	}
 }
@@ -239,17 +241,19 @@ func BenchmarkDenseG1(b *testing.B) {
 			scalars[i].MustSetRandom()
 		}
 		words := canonical(scalars)
-		g := portableG1(b)
-		b.Run(fmt.Sprintf("portable 2^%d", log), func(b *testing.B) {
-			for b.Loop() {
-				total[bls.G1Affine, curve.Affine[fp.Element], bls.G1Jac, *bls.G1Jac](b, g, Dense[bls.G1Affine]{Points: p1, Scalars: words, Len: n}, Ones[bls.G1Affine]{}, 1)
-			}
-		})
+		b.Run(fmt.Sprintf("portable 2^%d", log), func(b *testing.B) { benchmarkDense(b, portableG1(b), p1, words) })
+		benchmarkVector(b, log, p1, words)
 		b.Run(fmt.Sprintf("gnark 2^%d", log), func(b *testing.B) {
 			for b.Loop() {
 				var sum bls.G1Jac
 				_, _ = sum.MultiExp(p1, scalars, ecc.MultiExpConfig{NbTasks: 1})
 			}
 		})
+	}
+}
+
+func benchmarkDense[P any](b *testing.B, g *Group[bls.G1Affine, P, bls.G1Jac], points []bls.G1Affine, scalars []Scalar) {
+	for b.Loop() {
+		total[bls.G1Affine, P, bls.G1Jac, *bls.G1Jac](b, g, Dense[bls.G1Affine]{Points: points, Scalars: scalars, Len: len(points)}, Ones[bls.G1Affine]{}, 1)
 	}
 }

@@ -1,0 +1,15 @@
+package cpu
+
+import "github.com/libcuzk/libcuzk/engine/cpu/curve"
+
+// choose picks the fastest code that the processor has the instructions for.
+func (d *Device) choose(options Options) {
+	d.usePortable()
+	if vectorized(options) {
+		d.g1 = summersG1(d, curve.NewG1)
+		d.g2 = summersG2(d, curve.NewG2)
+	}
+}
+
+// vectorized reports whether the kernels for AVX-512 IFMA are used.
+func vectorized(options Options) bool { return curve.HasIFMA && !options.Portable }
