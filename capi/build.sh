@@ -21,18 +21,18 @@ run() {
 }
 
 headers() {
-    mkdir -p $out/include
-    cp include/cuzk.h include/supraseal_c2.h $out/include/
+    mkdir -p "$out/include"
+    cp include/cuzk.h include/supraseal_c2.h "$out/include/"
 }
 
 # The configuration files find the prefix from their own place, so that an
 # installed tree can be moved.
 configs() {
-    sed "s/@VERSION@/$version/" bindings/c/cuzk.pc.in >$out/cuzk.pc
-    mkdir -p $out/cmake
-    cp bindings/c/cmake/cuzk-config.cmake $out/cmake/
+    sed "s/@VERSION@/$version/" bindings/c/cuzk.pc.in >"$out/cuzk.pc"
+    mkdir -p "$out/cmake"
+    cp bindings/c/cmake/cuzk-config.cmake "$out/cmake/"
     sed "s/@VERSION@/$version/" bindings/c/cmake/cuzk-config-version.cmake.in \
-        >$out/cmake/cuzk-config-version.cmake
+        >"$out/cmake/cuzk-config-version.cmake"
 }
 
 lib() {
@@ -44,9 +44,9 @@ lib() {
         ./capi
     # Renamed into place: a running program may have the old file mapped.
     mv "$out/lib.tmp/libcuzk.so" "$out/$shared"
-    rm -rf $out/lib.tmp # cgo's own header
-    ln -sf "$shared" $out/$soname
-    ln -sf $soname $out/libcuzk.so
+    rm -rf "$out/lib.tmp" # cgo's own header
+    ln -sf "$shared" "$out/$soname"
+    ln -sf $soname "$out/libcuzk.so"
 }
 
 # A c-archive cannot be linked into a Go program: both bring the Go runtime's
@@ -55,19 +55,19 @@ lib() {
 static() {
     headers
     configs
-    local work=$out/static.tmp
-    rm -rf $work
-    mkdir -p $work/objects
-    run env CGO_ENABLED=1 go build -trimpath -buildmode=c-archive -o $work/go.a ./capi
-    (cd $work/objects && ar x ../go.a)
-    exported >$work/exported.txt
+    local work="$out/static.tmp"
+    rm -rf "$work"
+    mkdir -p "$work/objects"
+    run env CGO_ENABLED=1 go build -trimpath -buildmode=c-archive -o "$work/go.a" ./capi
+    (cd "$work/objects" && ar x ../go.a)
+    exported >"$work/exported.txt"
     # -d: common symbols get a place, without which they could not be made local
     # and would be merged with those of a Go host.
-    run ld -r -d -o $work/all.o $work/objects/*.o
-    run objcopy --keep-global-symbols=$work/exported.txt $work/all.o $work/libcuzk.o
-    rm -f $out/libcuzk.a
-    run ar rcsD $out/libcuzk.a $work/libcuzk.o
-    rm -rf $work
+    run ld -r -d -o "$work/all.o" "$work/objects"/*.o
+    run objcopy --keep-global-symbols="$work/exported.txt" "$work/all.o" "$work/libcuzk.o"
+    rm -f "$out/libcuzk.a"
+    run ar rcsD "$out/libcuzk.a" "$work/libcuzk.o"
+    rm -rf "$work"
 }
 
 # The names in the version script, one a line.
@@ -77,16 +77,16 @@ exported() {
 
 install_to() {
     local prefix=$1
-    [ -e $out/libcuzk.so ] || [ -e $out/libcuzk.a ] || {
+    [ -e "$out/libcuzk.so" ] || [ -e "$out/libcuzk.a" ] || {
         echo "capi/build.sh: nothing to install: run './build.sh lib' first" >&2
         exit 1
     }
     mkdir -p "$prefix/lib/pkgconfig" "$prefix/lib/cmake/cuzk" "$prefix/include"
-    cp $out/include/*.h "$prefix/include/"
-    cp $out/cuzk.pc "$prefix/lib/pkgconfig/"
-    cp $out/cmake/*.cmake "$prefix/lib/cmake/cuzk/"
-    [ ! -e $out/libcuzk.a ] || cp $out/libcuzk.a "$prefix/lib/"
-    if [ -e $out/libcuzk.so ]; then
+    cp "$out/include"/*.h "$prefix/include/"
+    cp "$out/cuzk.pc" "$prefix/lib/pkgconfig/"
+    cp "$out/cmake"/*.cmake "$prefix/lib/cmake/cuzk/"
+    [ ! -e "$out/libcuzk.a" ] || cp "$out/libcuzk.a" "$prefix/lib/"
+    if [ -e "$out/libcuzk.so" ]; then
         cp "$out/$shared" "$prefix/lib/.$shared.new"
         mv "$prefix/lib/.$shared.new" "$prefix/lib/$shared"
         ln -sf "$shared" "$prefix/lib/$soname"
@@ -96,8 +96,8 @@ install_to() {
 }
 
 # One at a time: tests of several packages build at once.
-mkdir -p $out
-exec 9>$out/.lock
+mkdir -p "$out"
+exec 9>"$out/.lock"
 flock 9
 
 case ${1-} in

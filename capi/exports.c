@@ -37,53 +37,70 @@ static void make_last_error_key(void) {
 
 /* Makes room for size bytes; 0 if there is no memory. */
 static int grow_last_error(size_t size) {
-    if (size <= last_error_size) return 1;
+    if (size <= last_error_size)
+        return 1;
     size_t rounded = size < 1024 ? 1024 : size;
     char *grown = realloc(last_error, rounded);
-    if (grown == NULL) return 0;
+    if (grown == NULL)
+        return 0;
     last_error = grown;
     last_error_size = rounded;
     pthread_once(&last_error_once, make_last_error_key);
-    if (last_error_has_key) pthread_setspecific(last_error_key, last_error);
+    if (last_error_has_key)
+        pthread_setspecific(last_error_key, last_error);
     return 1;
 }
 
 void cuzkc_set_last_error(const char *text, size_t length) {
-    if (length >= LAST_ERROR_MAX) length = LAST_ERROR_MAX - 1;
+    if (length >= LAST_ERROR_MAX)
+        length = LAST_ERROR_MAX - 1;
     if (!grow_last_error(length + 1)) {
-        if (last_error_size == 0) return; /* the status still tells */
-        if (length >= last_error_size) length = last_error_size - 1;
+        if (last_error_size == 0)
+            return; /* the status still tells */
+        if (length >= last_error_size)
+            length = last_error_size - 1;
     }
     memcpy(last_error, text, length);
     last_error[length] = '\0';
 }
 
-const char *cuzk_last_error(void) { return last_error != NULL ? last_error : ""; }
+const char *cuzk_last_error(void) {
+    return last_error != NULL ? last_error : "";
+}
 
 /* ------------------------------------------------------------------ fork --- */
 
 static int forked; /* set in a child before it runs on */
 
-static void note_fork(void) { forked = 1; }
+static void note_fork(void) {
+    forked = 1;
+}
 
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, note_fork); }
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, note_fork);
+}
 
 int cuzkc_forked(const char *function) {
     char text[160];
-    if (!forked) return 0;
+    if (!forked)
+        return 0;
     int length = snprintf(text, sizeof text,
-                          "%s: this process is a child made by fork(); libcuzk works in it only after exec()", function);
+                          "%s: this process is a child made by fork(); libcuzk works in it only after exec()",
+                          function);
     cuzkc_set_last_error(text, (size_t)length);
     return 1;
 }
 
 /* First in every function that calls into Go. */
 #define NOT_FORKED()                                                                                         \
-    if (cuzkc_forked(__func__)) return CUZK_ERR_CLOSED
+    if (cuzkc_forked(__func__))                                                                              \
+    return CUZK_ERR_CLOSED
 
 /* ---------------------------------------------------- versions and names --- */
 
-uint32_t cuzk_abi_version(void) { return CUZK_ABI_VERSION; }
+uint32_t cuzk_abi_version(void) {
+    return CUZK_ABI_VERSION;
+}
 
 const char *cuzk_status_name(cuzk_status status) {
     switch (status) {
@@ -132,21 +149,25 @@ static pthread_once_t gpu_reason_once = PTHREAD_ONCE_INIT;
 
 static void make_version(void) {
     const char *text = cuzkgoVersion();
-    if (text != NULL) version_text = text;
+    if (text != NULL)
+        version_text = text;
 }
 
 static void make_gpu_reason(void) {
     const char *text = cuzkgoGPUReason();
-    if (text != NULL) gpu_reason_text = text;
+    if (text != NULL)
+        gpu_reason_text = text;
 }
 
 const char *cuzk_version(void) {
-    if (!forked) pthread_once(&version_once, make_version);
+    if (!forked)
+        pthread_once(&version_once, make_version);
     return version_text;
 }
 
 const char *cuzk_gpu_reason(void) {
-    if (!forked) pthread_once(&gpu_reason_once, make_gpu_reason);
+    if (!forked)
+        pthread_once(&gpu_reason_once, make_gpu_reason);
     return gpu_reason_text;
 }
 
@@ -198,9 +219,8 @@ cuzk_status cuzk_prove_partition(cuzk_srs srs, const cuzk_assignment *assignment
                                 MUTABLE(cuzk_fr, s), MUTABLE(cuzk_prove_options, options), out);
 }
 
-cuzk_status cuzk_job_start(cuzk_srs srs, const cuzk_assignment *assignments, size_t count,
-                           const cuzk_fr *r, const cuzk_fr *s, const cuzk_prove_options *options,
-                           cuzk_job *out) {
+cuzk_status cuzk_job_start(cuzk_srs srs, const cuzk_assignment *assignments, size_t count, const cuzk_fr *r,
+                           const cuzk_fr *s, const cuzk_prove_options *options, cuzk_job *out) {
     NOT_FORKED();
     return cuzkgoJobStart(srs, MUTABLE(cuzk_assignment, assignments), count, MUTABLE(cuzk_fr, r),
                           MUTABLE(cuzk_fr, s), MUTABLE(cuzk_prove_options, options), out);

@@ -11,17 +11,23 @@
 
 static supraseal_error answer(cuzk_status status) {
     supraseal_error e = {status, NULL};
-    if (status != CUZK_OK) e.message = strdup(cuzk_last_error());
+    if (status != CUZK_OK)
+        e.message = strdup(cuzk_last_error());
     return e;
 }
 
 /* First in every function that calls into Go and returns an error. */
 #define NOT_FORKED()                                                                                         \
-    if (cuzkc_forked(__func__)) return answer(CUZK_ERR_CLOSED)
+    if (cuzkc_forked(__func__))                                                                              \
+    return answer(CUZK_ERR_CLOSED)
 
 /* Handles are numbers inside of pointers. */
-static uint64_t number(const void *handle) { return (uint64_t)(uintptr_t)handle; }
-static void *token(uint64_t handle) { return (void *)(uintptr_t)handle; }
+static uint64_t number(const void *handle) {
+    return (uint64_t)(uintptr_t)handle;
+}
+static void *token(uint64_t handle) {
+    return (void *)(uintptr_t)handle;
+}
 
 /* ref may be misaligned. */
 static uint64_t handle_of(const supraseal_srs *ref) {
@@ -33,22 +39,27 @@ static uint64_t handle_of(const supraseal_srs *ref) {
 supraseal_error create_SRS(supraseal_srs *ret, const char *srs_path, bool cache) {
     uint64_t handle = 0;
     cuzk_status status = CUZK_ERR_CLOSED;
-    if (!cuzkc_forked(__func__)) status = cuzkgoSuprasealOpen(MUTABLE(char, srs_path), cache ? 1 : 0, ret, &handle);
-    if (ret != NULL) memcpy(ret, &handle, sizeof handle); /* ret may be misaligned */
+    if (!cuzkc_forked(__func__))
+        status = cuzkgoSuprasealOpen(MUTABLE(char, srs_path), cache ? 1 : 0, ret, &handle);
+    if (ret != NULL)
+        memcpy(ret, &handle, sizeof handle); /* ret may be misaligned */
     return answer(status);
 }
 
 void evict_SRS(const supraseal_srs *ref) {
-    if (ref != NULL && !cuzkc_forked(__func__)) cuzkgoSuprasealEvict(handle_of(ref));
+    if (ref != NULL && !cuzkc_forked(__func__))
+        cuzkgoSuprasealEvict(handle_of(ref));
 }
 
 void drop_SRS(supraseal_srs *ref) {
-    if (ref != NULL && !cuzkc_forked(__func__)) cuzkgoSuprasealDrop(handle_of(ref));
+    if (ref != NULL && !cuzkc_forked(__func__))
+        cuzkgoSuprasealDrop(handle_of(ref));
 }
 
 supraseal_srs clone_SRS(const supraseal_srs *ref) {
     supraseal_srs clone = {NULL};
-    if (ref != NULL && !cuzkc_forked(__func__)) clone.ptr = token(cuzkgoSuprasealClone(handle_of(ref)));
+    if (ref != NULL && !cuzkc_forked(__func__))
+        clone.ptr = token(cuzkgoSuprasealClone(handle_of(ref)));
     return clone;
 }
 
@@ -82,7 +93,8 @@ supraseal_error generate_groth16_proofs_start_c(const supraseal_assignment *prov
         status = cuzkgoSuprasealStart(MUTABLE(supraseal_assignment, provers), num_circuits,
                                       MUTABLE(cuzk_fr, r_s), MUTABLE(cuzk_fr, s_s),
                                       MUTABLE(supraseal_srs, srs), gpu_index, pending_out, &handle);
-    if (pending_out != NULL) memcpy(pending_out, &handle, sizeof handle); /* may be misaligned */
+    if (pending_out != NULL)
+        memcpy(pending_out, &handle, sizeof handle); /* may be misaligned */
     return answer(status);
 }
 
@@ -92,7 +104,8 @@ supraseal_error finalize_groth16_proof_c(void *handle, cuzk_proof *proofs) {
 }
 
 void destroy_pending_proof(void *handle) {
-    if (handle != NULL && !cuzkc_forked(__func__)) cuzkgoSuprasealDestroy(number(handle));
+    if (handle != NULL && !cuzkc_forked(__func__))
+        cuzkgoSuprasealDestroy(number(handle));
 }
 
 void *create_gpu_mutex(void) {
@@ -100,4 +113,6 @@ void *create_gpu_mutex(void) {
     return token(atomic_fetch_add(&last, 1) + 1);
 }
 
-void destroy_gpu_mutex(void *mtx) { (void)mtx; }
+void destroy_gpu_mutex(void *mtx) {
+    (void)mtx;
+}

@@ -24,7 +24,8 @@
  * Growth. Structs that begin with `struct_size` must have it set to sizeof the
  * struct. New fields are appended; a library newer than its caller takes the
  * missing ones as zero. One larger than the library knows is accepted only if
- * the bytes it does not know are zero.
+ * the bytes it does not know are zero, so clear a struct that the library fills
+ * in. Sizes are multiples of 8, at most 4096.
  *
  * The library cannot be unloaded (dlclose does nothing) and does not work in a
  * child made by fork() without exec(): see docs/embedding.md.
@@ -60,18 +61,18 @@ typedef int32_t cuzk_status;
 #define CUZK_OK 0
 
 /* 1xx: an argument of this call */
-#define CUZK_ERR_NULL 101        /* a pointer that must not be NULL is */
-#define CUZK_ERR_ALIGNMENT 102   /* a pointer is not aligned to 8 bytes */
-#define CUZK_ERR_HANDLE 103      /* not a handle, of another kind, or released */
-#define CUZK_ERR_STRUCT_SIZE 104 /* struct_size too small, or unknown fields not zero */
-#define CUZK_ERR_SIZE 105        /* a count is out of range or does not fit the others */
-#define CUZK_ERR_DENSITY 106     /* a density's length or popcount is wrong */
+#define CUZK_ERR_NULL 101         /* a pointer that must not be NULL is */
+#define CUZK_ERR_ALIGNMENT 102    /* a pointer is not aligned to 8 bytes */
+#define CUZK_ERR_HANDLE 103       /* not a handle, of another kind, or released */
+#define CUZK_ERR_STRUCT_SIZE 104  /* struct_size too small, or unknown fields not zero */
+#define CUZK_ERR_SIZE 105         /* a count is out of range or does not fit the others */
+#define CUZK_ERR_DENSITY 106      /* a density's length or popcount is wrong */
 #define CUZK_ERR_SRS_MISMATCH 107 /* the parameters are those of another circuit shape */
-#define CUZK_ERR_SCALAR 108      /* a scalar is not below the modulus */
-#define CUZK_ERR_POINT 109       /* a point is not on the curve or not in the subgroup */
-#define CUZK_ERR_VALUE 110       /* an option, flag or other value is out of range */
-#define CUZK_ERR_PROOF 111       /* cuzk_verify: the proof does not verify */
-#define CUZK_ERR_UNSATISFIED 112 /* the self-check failed: the assignment does not satisfy the circuit */
+#define CUZK_ERR_SCALAR 108       /* a scalar is not below the modulus */
+#define CUZK_ERR_POINT 109        /* a point is not on the curve or not in the subgroup */
+#define CUZK_ERR_VALUE 110        /* an option, flag or other value is out of range */
+#define CUZK_ERR_PROOF 111        /* cuzk_verify: the proof does not verify */
+#define CUZK_ERR_UNSATISFIED 112  /* the self-check failed: the assignment does not satisfy the circuit */
 
 /* 2xx: the parameter file */
 #define CUZK_ERR_FILE_IO 201        /* open or read failed; the message has the system's reason */
@@ -187,8 +188,8 @@ typedef struct cuzk_srs_info {
     uint64_t domain_size; /* m: rows may be m/2 + 1 to m */
     uint64_t num_inputs;  /* with the leading one */
     uint64_t num_aux;
-    uint64_t num_a;       /* points for the a query: num_inputs + popcount(a_aux) */
-    uint64_t num_b;       /* points for the b query: popcounts of b_inputs and b_aux */
+    uint64_t num_a; /* points for the a query: num_inputs + popcount(a_aux) */
+    uint64_t num_b; /* points for the b query: popcounts of b_inputs and b_aux */
     uint64_t file_bytes;
     uint64_t point_bytes; /* of all points, in host or in device memory */
 } cuzk_srs_info;
@@ -210,10 +211,10 @@ typedef struct cuzk_density {
  * with the extra row per input appended. */
 typedef struct cuzk_assignment {
     size_t struct_size;
-    const cuzk_fr *a;  /* [num_rows] */
-    const cuzk_fr *b;  /* [num_rows] */
-    const cuzk_fr *c;  /* never read, may be NULL: a*b = c in a satisfied circuit */
-    size_t num_rows;   /* with the rows of the inputs; 1 to 2^28 */
+    const cuzk_fr *a;      /* [num_rows] */
+    const cuzk_fr *b;      /* [num_rows] */
+    const cuzk_fr *c;      /* never read, may be NULL: a*b = c in a satisfied circuit */
+    size_t num_rows;       /* with the rows of the inputs; 1 to 2^28 */
     const cuzk_fr *inputs; /* [num_inputs]; inputs[0] is one */
     size_t num_inputs;
     const cuzk_fr *aux; /* [num_aux]; may be NULL if num_aux is 0 */
@@ -258,16 +259,16 @@ cuzk_status cuzk_prove_partition(cuzk_srs srs, const cuzk_assignment *assignment
 typedef uint64_t cuzk_job;
 
 /* Starts count partitions, of any sizes that fit the parameters; r and s are
- * arrays of count. All arguments but the memory they lead to may go when this
+ * arrays of count. The elements of assignments have the same struct_size, which
+ * is also their distance in memory. All arguments but the memory they lead to may go when this
  * returns. What the assignments point to stays in use until cuzk_job_wait
  * returns anything but TIMEOUT, or cuzk_job_release returns; rows a and b only
  * until cuzk_job_wait_rows returns CUZK_OK. count may be 0.
  * Does not block. Argument errors of any partition are returned here, with its
  * index in the message, and nothing is started.
  * Errors: as cuzk_prove_partition, but for what is found while proving. */
-cuzk_status cuzk_job_start(cuzk_srs srs, const cuzk_assignment *assignments, size_t count,
-                           const cuzk_fr *r, const cuzk_fr *s, const cuzk_prove_options *options,
-                           cuzk_job *out);
+cuzk_status cuzk_job_start(cuzk_srs srs, const cuzk_assignment *assignments, size_t count, const cuzk_fr *r,
+                           const cuzk_fr *s, const cuzk_prove_options *options, cuzk_job *out);
 
 #define CUZK_WAIT_FOREVER UINT64_MAX
 

@@ -15,7 +15,8 @@
 #include "gv.h"
 
 static void check(cuzk_status status) {
-    if (status == CUZK_OK) return;
+    if (status == CUZK_OK)
+        return;
     fprintf(stderr, "%s: %s\n", cuzk_status_name(status), cuzk_last_error());
     exit(1);
 }
@@ -35,7 +36,8 @@ static void show_devices(void) {
         printf("device %u   %s, %s, %.1f GiB%s%s\n", i, info.backend, info.name,
                (double)info.memory_bytes / (1 << 30), info.unusable[0] ? ", not used: " : "", info.unusable);
     }
-    if (cuzk_gpu_reason()[0] != '\0') printf("no GPU     %s\n", cuzk_gpu_reason());
+    if (cuzk_gpu_reason()[0] != '\0')
+        printf("no GPU     %s\n", cuzk_gpu_reason());
 }
 
 static void show_parameters(cuzk_srs srs, const char *path, double ms) {
@@ -47,7 +49,8 @@ static void show_parameters(cuzk_srs srs, const char *path, double ms) {
 }
 
 static void show_bytes(const uint8_t *bytes) {
-    for (int i = 0; i < CUZK_PROOF_BYTES; i++) printf("%s%02x", i % 48 == 0 ? "\n           " : "", bytes[i]);
+    for (int i = 0; i < CUZK_PROOF_BYTES; i++)
+        printf("%s%02x", i % 48 == 0 ? "\n           " : "", bytes[i]);
     printf("\n");
 }
 
@@ -82,7 +85,8 @@ int main(int argc, char **argv) {
     show_devices();
 
     gv_case gv;
-    if (gv_read(argv[2], &gv) != 0) return 1;
+    if (gv_read(argv[2], &gv) != 0)
+        return 1;
 
     double start = now_ms();
     cuzk_srs srs;
@@ -106,7 +110,8 @@ int main(int argc, char **argv) {
     show_bytes(bytes);
 
     int equal = gv.has_proof && memcmp(bytes, gv.proof, sizeof bytes) == 0;
-    if (gv.has_proof) printf("compared   %s\n", equal ? "byte for byte bellperson's proof" : "NOT bellperson's proof");
+    if (gv.has_proof)
+        printf("compared   %s\n", equal ? "byte for byte bellperson's proof" : "NOT bellperson's proof");
 
     start = now_ms();
     check(cuzk_verify(srs, gv.assignment.inputs, gv.assignment.num_inputs, &proof));

@@ -52,7 +52,9 @@ static const void *take(const uint8_t **at, uint64_t count, size_t element_size)
     return start;
 }
 
-static uint64_t words_of(uint64_t bits) { return (bits + 63) / 64; }
+static uint64_t words_of(uint64_t bits) {
+    return (bits + 63) / 64;
+}
 
 static cuzk_density density(const uint8_t **at, uint64_t bits, uint64_t ones) {
     cuzk_density d;
@@ -65,7 +67,8 @@ static cuzk_density density(const uint8_t **at, uint64_t bits, uint64_t ones) {
 int gv_read(const char *path, gv_case *out) {
     size_t size;
     memset(out, 0, sizeof *out);
-    if (read_file(path, &out->memory, &size) != 0) return -1;
+    if (read_file(path, &out->memory, &size) != 0)
+        return -1;
 
     uint64_t h[HEADER_WORDS] = {0};
     uint64_t scalars = 0, words = 0, expected = 0;
@@ -73,7 +76,8 @@ int gv_read(const char *path, gv_case *out) {
     if (valid) {
         memcpy(h, out->memory, sizeof h);
         valid = memcmp(&h[MAGIC], "CUZKGV01", 8) == 0 && h[VERSION] == 1;
-        for (int i = ROWS; i < HEADER_WORDS; i++) valid = valid && h[i] < MAX_COUNT;
+        for (int i = ROWS; i < HEADER_WORDS; i++)
+            valid = valid && h[i] < MAX_COUNT;
     }
     if (valid) {
         scalars = 3 * h[ROWS] + h[INPUTS] + h[AUX] + 2; /* a, b, c, inputs, aux, r, s */

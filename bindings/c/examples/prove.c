@@ -12,7 +12,8 @@
 
 /* Every function returns a status; cuzk_last_error() says what was wrong. */
 static void check(cuzk_status status) {
-    if (status == CUZK_OK) return;
+    if (status == CUZK_OK)
+        return;
     fprintf(stderr, "%s: %s\n", cuzk_status_name(status), cuzk_last_error());
     exit(1);
 }
@@ -28,7 +29,8 @@ int main(int argc, char **argv) {
     check(cuzk_srs_open(argv[1], NULL, &srs));
 
     gv_case gv;
-    if (gv_read(argv[2], &gv) != 0) return 1;
+    if (gv_read(argv[2], &gv) != 0)
+        return 1;
 
     /* r and s blind the proof: fresh random scalars for every proof. */
     cuzk_fr r, s;

@@ -12,7 +12,8 @@
 #include "gv.h"
 
 static void check(cuzk_status status) {
-    if (status == CUZK_OK) return;
+    if (status == CUZK_OK)
+        return;
     fprintf(stderr, "%s: %s\n", cuzk_status_name(status), cuzk_last_error());
     exit(1);
 }
@@ -39,7 +40,8 @@ int main(int argc, char **argv) {
     cuzk_proof *proofs = allocate(count, sizeof *proofs);
 
     for (size_t i = 0; i < count; i++) {
-        if (gv_read(argv[2 + i], &gv[i]) != 0) return 1;
+        if (gv_read(argv[2 + i], &gv[i]) != 0)
+            return 1;
         assignments[i] = gv[i].assignment;
         check(cuzk_random_scalar(&r[i]));
         check(cuzk_random_scalar(&s[i]));
@@ -65,12 +67,14 @@ int main(int argc, char **argv) {
     printf("rows read\n");
 
     cuzk_status status;
-    while ((status = cuzk_job_wait(job, 50, proofs)) == CUZK_ERR_TIMEOUT) printf("still proving\n");
+    while ((status = cuzk_job_wait(job, 50, proofs)) == CUZK_ERR_TIMEOUT)
+        printf("still proving\n");
     check(status);
     printf("%zu proofs done\n", count);
     check(cuzk_job_release(job));
 
-    for (size_t i = 0; i < count; i++) gv_free(&gv[i]);
+    for (size_t i = 0; i < count; i++)
+        gv_free(&gv[i]);
     free(gv);
     free(assignments);
     free(r);

@@ -13,7 +13,8 @@
 #include "gv.h"
 
 static void check(cuzk_status status) {
-    if (status == CUZK_OK) return;
+    if (status == CUZK_OK)
+        return;
     fprintf(stderr, "%s: %s\n", cuzk_status_name(status), cuzk_last_error());
     exit(2);
 }
@@ -33,7 +34,8 @@ int main(int argc, char **argv) {
     fclose(f);
 
     gv_case gv;
-    if (gv_read(argv[2], &gv) != 0) return 2;
+    if (gv_read(argv[2], &gv) != 0)
+        return 2;
 
     /* The verifying key is part of the parameter file. */
     cuzk_srs srs;
@@ -43,7 +45,8 @@ int main(int argc, char **argv) {
      * the other. */
     cuzk_proof proof;
     cuzk_status status = cuzk_proof_deserialize(bytes, &proof);
-    if (status == CUZK_OK) status = cuzk_verify(srs, gv.assignment.inputs, gv.assignment.num_inputs, &proof);
+    if (status == CUZK_OK)
+        status = cuzk_verify(srs, gv.assignment.inputs, gv.assignment.num_inputs, &proof);
     if (status == CUZK_OK) {
         printf("the proof verifies\n");
     } else if (status == CUZK_ERR_PROOF || status == CUZK_ERR_POINT) {

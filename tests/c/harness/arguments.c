@@ -37,7 +37,8 @@ static void prove_options(const golden *g) {
     OK(cuzk_device_count(&devices));
     for (int32_t priority = CUZK_PRIORITY_DEFAULT; priority <= CUZK_PRIORITY_CRITICAL; priority++) {
         /* The CPU by its index, which is there on every machine. */
-        cuzk_prove_options options = {sizeof options, CUZK_PROVE_NO_SELF_CHECK, priority, (int32_t)devices - 1, 0};
+        cuzk_prove_options options = {sizeof options, CUZK_PROVE_NO_SELF_CHECK, priority,
+                                      (int32_t)devices - 1, 0};
         OK(prove(g, &options, &proof));
         CHECK(is_golden(&g->gv, &proof));
     }
@@ -49,7 +50,8 @@ static void prove_options(const golden *g) {
     } newer = {{sizeof newer, 0, 0, CUZK_DEVICE_ANY, 0}, 0};
     OK(prove(g, &newer.known, &proof));
     newer.later = UINT64_C(1) << 63;
-    EXPECT("a field this version does not know", prove(g, &newer.known, &proof), CUZK_ERR_STRUCT_SIZE, "byte 31");
+    EXPECT("a field this version does not know", prove(g, &newer.known, &proof), CUZK_ERR_STRUCT_SIZE,
+           "byte 31");
 }
 
 static void prove_pointers(const golden *g) {
@@ -58,24 +60,29 @@ static void prove_pointers(const golden *g) {
     cuzk_proof proof;
     poison(&proof, sizeof proof);
     EXPECT("no set", cuzk_prove_partition(0, a, r, s, NULL, &proof), CUZK_ERR_HANDLE, "got 0");
-    EXPECT("no assignment", cuzk_prove_partition(g->srs, NULL, r, s, NULL, &proof), CUZK_ERR_NULL, "assignment is NULL");
+    EXPECT("no assignment", cuzk_prove_partition(g->srs, NULL, r, s, NULL, &proof), CUZK_ERR_NULL,
+           "assignment is NULL");
     EXPECT("no r", cuzk_prove_partition(g->srs, a, NULL, s, NULL, &proof), CUZK_ERR_NULL, "r is NULL");
     EXPECT("no s", cuzk_prove_partition(g->srs, a, r, NULL, NULL, &proof), CUZK_ERR_NULL, "s is NULL");
     EXPECT("no out", cuzk_prove_partition(g->srs, a, r, s, NULL, NULL), CUZK_ERR_NULL, "out is NULL");
     EXPECT("assignment misaligned", cuzk_prove_partition(g->srs, SHIFTED(a, 1), r, s, NULL, &proof),
            CUZK_ERR_ALIGNMENT, "assignment is");
-    EXPECT("r misaligned", cuzk_prove_partition(g->srs, a, SHIFTED(r, 4), s, NULL, &proof), CUZK_ERR_ALIGNMENT, "r is");
-    EXPECT("s misaligned", cuzk_prove_partition(g->srs, a, r, SHIFTED(s, 7), NULL, &proof), CUZK_ERR_ALIGNMENT, "s is");
-    EXPECT("out misaligned", cuzk_prove_partition(g->srs, a, r, s, NULL, SHIFTED(&proof, 4)), CUZK_ERR_ALIGNMENT, "out is");
+    EXPECT("r misaligned", cuzk_prove_partition(g->srs, a, SHIFTED(r, 4), s, NULL, &proof),
+           CUZK_ERR_ALIGNMENT, "r is");
+    EXPECT("s misaligned", cuzk_prove_partition(g->srs, a, r, SHIFTED(s, 7), NULL, &proof),
+           CUZK_ERR_ALIGNMENT, "s is");
+    EXPECT("out misaligned", cuzk_prove_partition(g->srs, a, r, s, NULL, SHIFTED(&proof, 4)),
+           CUZK_ERR_ALIGNMENT, "out is");
 
     cuzk_fr large;
     memset(&large, 0xff, sizeof large);
     EXPECT("r not reduced", cuzk_prove_partition(g->srs, a, &large, s, NULL, &proof), CUZK_ERR_SCALAR, "r");
     EXPECT("s not reduced", cuzk_prove_partition(g->srs, a, r, &large, NULL, &proof), CUZK_ERR_SCALAR, "s");
     /* The modulus itself is the first value that is refused. */
-    cuzk_fr modulus = {{UINT64_C(0xffffffff00000001), UINT64_C(0x53bda402fffe5bfe), UINT64_C(0x3339d80809a1d805),
-                        UINT64_C(0x73eda753299d7d48)}};
-    EXPECT("r is the modulus", cuzk_prove_partition(g->srs, a, &modulus, s, NULL, &proof), CUZK_ERR_SCALAR, "r");
+    cuzk_fr modulus = {{UINT64_C(0xffffffff00000001), UINT64_C(0x53bda402fffe5bfe),
+                        UINT64_C(0x3339d80809a1d805), UINT64_C(0x73eda753299d7d48)}};
+    EXPECT("r is the modulus", cuzk_prove_partition(g->srs, a, &modulus, s, NULL, &proof), CUZK_ERR_SCALAR,
+           "r");
     CHECK(is_poison(&proof, sizeof proof));
     modulus.limb[0]--;
     OK(cuzk_prove_partition(g->srs, a, &modulus, s, NULL, &proof));
@@ -87,27 +94,35 @@ static void start_arguments(const golden *g) {
     cuzk_job job;
     poison(&job, sizeof job);
     EXPECT("no out", cuzk_job_start(g->srs, list, 3, r, s, NULL, NULL), CUZK_ERR_NULL, "out is NULL");
-    EXPECT("out misaligned", cuzk_job_start(g->srs, list, 3, r, s, NULL, SHIFTED(&job, 1)), CUZK_ERR_ALIGNMENT, "out is");
+    EXPECT("out misaligned", cuzk_job_start(g->srs, list, 3, r, s, NULL, SHIFTED(&job, 1)),
+           CUZK_ERR_ALIGNMENT, "out is");
     EXPECT("no set", cuzk_job_start(0, list, 3, r, s, NULL, &job), CUZK_ERR_HANDLE, "got 0");
-    EXPECT("no assignments", cuzk_job_start(g->srs, NULL, 3, r, s, NULL, &job), CUZK_ERR_NULL, "assignments[0] is NULL");
+    EXPECT("no assignments", cuzk_job_start(g->srs, NULL, 3, r, s, NULL, &job), CUZK_ERR_NULL,
+           "assignments[0] is NULL");
     EXPECT("no r", cuzk_job_start(g->srs, list, 3, NULL, s, NULL, &job), CUZK_ERR_NULL, "r is NULL");
     EXPECT("no s", cuzk_job_start(g->srs, list, 3, r, NULL, NULL, &job), CUZK_ERR_NULL, "s is NULL");
-    EXPECT("no set, no partitions", cuzk_job_start(0, NULL, 0, NULL, NULL, NULL, &job), CUZK_ERR_HANDLE, "got 0");
-    EXPECT("endless count", cuzk_job_start(g->srs, list, SIZE_MAX, r, s, NULL, &job), CUZK_ERR_SIZE, "count is");
+    EXPECT("no set, no partitions", cuzk_job_start(0, NULL, 0, NULL, NULL, NULL, &job), CUZK_ERR_HANDLE,
+           "got 0");
+    EXPECT("endless count", cuzk_job_start(g->srs, list, SIZE_MAX, r, s, NULL, &job), CUZK_ERR_SIZE,
+           "count is");
     EXPECT("count past the address space", cuzk_job_start(g->srs, list, SIZE_MAX / 512, r, s, NULL, &job),
            CUZK_ERR_SIZE, "");
 
     list[2].a = NULL;
-    EXPECT("the third has no a", cuzk_job_start(g->srs, list, 3, r, s, NULL, &job), CUZK_ERR_NULL, "assignments[2].a is NULL");
+    EXPECT("the third has no a", cuzk_job_start(g->srs, list, 3, r, s, NULL, &job), CUZK_ERR_NULL,
+           "assignments[2].a is NULL");
     list[2].a = list[0].a;
     list[1].b_aux.popcount++;
-    EXPECT("the second's popcount", cuzk_job_start(g->srs, list, 3, r, s, NULL, &job), CUZK_ERR_DENSITY, "partition 1");
+    EXPECT("the second's popcount", cuzk_job_start(g->srs, list, 3, r, s, NULL, &job), CUZK_ERR_DENSITY,
+           "partition 1");
     list[1] = list[0];
     list[1].struct_size += 8;
-    EXPECT("sizes differ", cuzk_job_start(g->srs, list, 3, r, s, NULL, &job), CUZK_ERR_STRUCT_SIZE, "assignments[1]");
+    EXPECT("sizes differ", cuzk_job_start(g->srs, list, 3, r, s, NULL, &job), CUZK_ERR_STRUCT_SIZE,
+           "assignments[1]");
     list[1] = list[0];
     memset(&s[1], 0xff, sizeof s[1]);
-    EXPECT("the second's s", cuzk_job_start(g->srs, list, 3, r, s, NULL, &job), CUZK_ERR_SCALAR, "partition 1");
+    EXPECT("the second's s", cuzk_job_start(g->srs, list, 3, r, s, NULL, &job), CUZK_ERR_SCALAR,
+           "partition 1");
     CHECK(is_poison(&job, sizeof job));
 
     /* Elements of a later version are spaced by their own size. */
@@ -134,11 +149,14 @@ static void open_arguments(void) {
     EXPECT("no out", cuzk_srs_open(path, NULL, NULL), CUZK_ERR_NULL, "out is NULL");
     EXPECT("out misaligned", cuzk_srs_open(path, NULL, SHIFTED(&srs, 2)), CUZK_ERR_ALIGNMENT, "out is");
     cuzk_srs_options options = {0, 0, 0};
-    EXPECT("no struct_size", cuzk_srs_open(path, &options, &srs), CUZK_ERR_STRUCT_SIZE, "options.struct_size is 0");
+    EXPECT("no struct_size", cuzk_srs_open(path, &options, &srs), CUZK_ERR_STRUCT_SIZE,
+           "options.struct_size is 0");
     options.struct_size = sizeof options;
-    EXPECT("options misaligned", cuzk_srs_open(path, SHIFTED(&options, 4), &srs), CUZK_ERR_ALIGNMENT, "options is");
+    EXPECT("options misaligned", cuzk_srs_open(path, SHIFTED(&options, 4), &srs), CUZK_ERR_ALIGNMENT,
+           "options is");
     options.flags = 6;
-    EXPECT("unknown flags", cuzk_srs_open(path, &options, &srs), CUZK_ERR_VALUE, "options.flags has unknown bits 0x6");
+    EXPECT("unknown flags", cuzk_srs_open(path, &options, &srs), CUZK_ERR_VALUE,
+           "options.flags has unknown bits 0x6");
     options.flags = 0;
     options.reserved = 1;
     EXPECT("reserved", cuzk_srs_open(path, &options, &srs), CUZK_ERR_VALUE, "options.reserved is 1");

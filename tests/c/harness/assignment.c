@@ -24,8 +24,9 @@ static void pointers(void) {
     static const struct {
         const char *name;
         size_t offset;
-    } fields[] = {{FIELD(a)},           {FIELD(b)},           {FIELD(inputs)},     {FIELD(aux)},
-                  {FIELD(a_aux.words)}, {FIELD(b_inputs.words)}, {FIELD(b_aux.words)}};
+    } fields[] = {{FIELD(a)},          {FIELD(b)},           {FIELD(inputs)},
+                  {FIELD(aux)},        {FIELD(a_aux.words)}, {FIELD(b_inputs.words)},
+                  {FIELD(b_aux.words)}};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         cuzk_assignment a = g.gv.assignment;
         uintptr_t *field = (uintptr_t *)SHIFTED(&a, fields[i].offset);
@@ -98,7 +99,8 @@ static void shapes(void) {
     cuzk_assignment a = g.gv.assignment;
     uint64_t *words = copy_of(a.a_aux.words, sizeof *words);
     for (int bit = 0; bit < 26; bit++) {
-        if (words[0] >> bit & 1) continue;
+        if (words[0] >> bit & 1)
+            continue;
         words[0] |= UINT64_C(1) << bit;
         break;
     }
@@ -119,7 +121,8 @@ static void shapes(void) {
     golden_open("mimc", "mimc", &other);
     cuzk_proof proof;
     EXPECT("another circuit's parameters",
-           cuzk_prove_partition(other.srs, &g.gv.assignment, &g.gv.r, &g.gv.s, NULL, &proof), CUZK_ERR_SRS_MISMATCH, "");
+           cuzk_prove_partition(other.srs, &g.gv.assignment, &g.gv.r, &g.gv.s, NULL, &proof),
+           CUZK_ERR_SRS_MISMATCH, "");
     golden_close(&other);
 }
 
@@ -150,13 +153,19 @@ static void scalars(void) {
                    {FIELD(aux), a->num_aux}};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         size_t last = vectors[i].count - 1;
-        with_scalar(vectors[i].name, vectors[i].offset, vectors[i].count, 0, &large, CUZK_ERR_SCALAR, vectors[i].name);
-        with_scalar(vectors[i].name, vectors[i].offset, vectors[i].count, last, &large, CUZK_ERR_SCALAR, vectors[i].name);
+        with_scalar(vectors[i].name, vectors[i].offset, vectors[i].count, 0, &large, CUZK_ERR_SCALAR,
+                    vectors[i].name);
+        with_scalar(vectors[i].name, vectors[i].offset, vectors[i].count, last, &large, CUZK_ERR_SCALAR,
+                    vectors[i].name);
     }
-    with_scalar("a row of a changed", offsetof(cuzk_assignment, a), a->num_rows, 0, &other, CUZK_ERR_UNSATISFIED, "satisf");
-    with_scalar("a row of b changed", offsetof(cuzk_assignment, b), a->num_rows, 0, &other, CUZK_ERR_UNSATISFIED, "satisf");
-    with_scalar("an input changed", offsetof(cuzk_assignment, inputs), a->num_inputs, 1, &other, CUZK_ERR_UNSATISFIED, "satisf");
-    with_scalar("an aux value changed", offsetof(cuzk_assignment, aux), a->num_aux, 3, &other, CUZK_ERR_UNSATISFIED, "satisf");
+    with_scalar("a row of a changed", offsetof(cuzk_assignment, a), a->num_rows, 0, &other,
+                CUZK_ERR_UNSATISFIED, "satisf");
+    with_scalar("a row of b changed", offsetof(cuzk_assignment, b), a->num_rows, 0, &other,
+                CUZK_ERR_UNSATISFIED, "satisf");
+    with_scalar("an input changed", offsetof(cuzk_assignment, inputs), a->num_inputs, 1, &other,
+                CUZK_ERR_UNSATISFIED, "satisf");
+    with_scalar("an aux value changed", offsetof(cuzk_assignment, aux), a->num_aux, 3, &other,
+                CUZK_ERR_UNSATISFIED, "satisf");
 }
 
 static void what_is_not_read(void) {
@@ -167,7 +176,8 @@ static void what_is_not_read(void) {
     OK(prove(&a));
 
     /* Bits past the end of each density. */
-    uint64_t *aaux = copy_of(a.a_aux.words, 8), *binp = copy_of(a.b_inputs.words, 8), *baux = copy_of(a.b_aux.words, 8);
+    uint64_t *aaux = copy_of(a.a_aux.words, 8), *binp = copy_of(a.b_inputs.words, 8),
+             *baux = copy_of(a.b_aux.words, 8);
     *aaux |= ~UINT64_C(0) << 26;
     *binp |= ~UINT64_C(0) << 4;
     *baux |= ~UINT64_C(0) << 26;

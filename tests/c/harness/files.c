@@ -19,25 +19,30 @@ typedef struct file {
     uint32_t count[SECTIONS];
 } file;
 
-static size_t point_bytes(int section) { return section == B_G2 ? 192 : 96; }
+static size_t point_bytes(int section) {
+    return section == B_G2 ? 192 : 96;
+}
 
 static uint32_t big_endian(const uint8_t *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
 static void set_count(file *f, int section, uint32_t count) {
-    for (int i = 0; i < 4; i++) f->bytes[f->count_at[section] + i] = (uint8_t)(count >> (24 - 8 * i));
+    for (int i = 0; i < 4; i++)
+        f->bytes[f->count_at[section] + i] = (uint8_t)(count >> (24 - 8 * i));
 }
 
 static file load(const char *name) {
     file f;
     char *path = path_of(golden_dir, name, ".params");
     FILE *in = fopen(path, "rb");
-    if (in == NULL || fseek(in, 0, SEEK_END) != 0) exit(2);
+    if (in == NULL || fseek(in, 0, SEEK_END) != 0)
+        exit(2);
     f.size = (size_t)ftell(in);
     f.bytes = fresh(f.size);
     rewind(in);
-    if (fread(f.bytes, 1, f.size, in) != f.size) exit(2);
+    if (fread(f.bytes, 1, f.size, in) != f.size)
+        exit(2);
     fclose(in);
     free(path);
     size_t at = VK_BYTES;
@@ -103,7 +108,8 @@ static void truncated(const file *f) {
 static void counts(const file *f) {
     for (int i = 0; i < SECTIONS; i++) {
         uint32_t right = f->count[i];
-        const uint32_t wrong[] = {right - 1, right + 1, right - 2, right * 2, 0, UINT32_C(0x80000000), UINT32_MAX};
+        const uint32_t wrong[] = {right - 1, right + 1, right - 2, right * 2, 0, UINT32_C(0x80000000),
+                                  UINT32_MAX};
         for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
             file d = duplicate(f);
             set_count(&d, i, wrong[k]);
@@ -163,9 +169,10 @@ static void points(const file *f) {
 
 /* A point of y^2 = x^3 + 4 with x = 4. Like nearly every point of the curve it
  * is not in the subgroup. */
-static const uint8_t outside_y[48] = {0x0a, 0x98, 0x9b, 0xad, 0xd4, 0x0d, 0x62, 0x12, 0xb3, 0x3c, 0xff, 0xc3, 0xf3, 0x76, 0x3e, 0x9b,
-                                      0xc7, 0x60, 0xf9, 0x88, 0xc9, 0x92, 0x6b, 0x26, 0xda, 0x9d, 0xd8, 0x5e, 0x92, 0x84, 0x83, 0x44,
-                                      0x63, 0x46, 0xb8, 0xed, 0x00, 0xe1, 0xde, 0x5d, 0x5e, 0xa9, 0x3e, 0x35, 0x4a, 0xbe, 0x70, 0x6c};
+static const uint8_t outside_y[48] = {0x0a, 0x98, 0x9b, 0xad, 0xd4, 0x0d, 0x62, 0x12, 0xb3, 0x3c, 0xff, 0xc3,
+                                      0xf3, 0x76, 0x3e, 0x9b, 0xc7, 0x60, 0xf9, 0x88, 0xc9, 0x92, 0x6b, 0x26,
+                                      0xda, 0x9d, 0xd8, 0x5e, 0x92, 0x84, 0x83, 0x44, 0x63, 0x46, 0xb8, 0xed,
+                                      0x00, 0xe1, 0xde, 0x5d, 0x5e, 0xa9, 0x3e, 0x35, 0x4a, 0xbe, 0x70, 0x6c};
 
 static void put_outside(file *f, size_t at) {
     memset(f->bytes + at, 0, 48);
@@ -177,7 +184,8 @@ static void subgroup(const file *f) {
     file d = duplicate(f);
     put_outside(&d, d.count_at[H] + 4);
     OK(open_bytes(d.bytes, d.size, 0));
-    EXPECT("h outside the subgroup", open_bytes(d.bytes, d.size, CUZK_SRS_CHECK_SUBGROUP), CUZK_ERR_FILE_POINT, "h");
+    EXPECT("h outside the subgroup", open_bytes(d.bytes, d.size, CUZK_SRS_CHECK_SUBGROUP),
+           CUZK_ERR_FILE_POINT, "h");
     memcpy(d.bytes, f->bytes, f->size);
     put_outside(&d, ALPHA_G1);
     EXPECT("alpha outside the subgroup", open_bytes(d.bytes, d.size, 0), CUZK_ERR_FILE_POINT, "alpha");
@@ -188,7 +196,7 @@ static void verifying_key(const file *f) {
     static const struct {
         const char *name;
         size_t at, size;
-    } keys[] = {{"alpha_g1", ALPHA_G1, 96}, {"beta_g1", BETA_G1, 96}, {"beta_g2", BETA_G2, 192},
+    } keys[] = {{"alpha_g1", ALPHA_G1, 96}, {"beta_g1", BETA_G1, 96},   {"beta_g2", BETA_G2, 192},
                 {"gamma_g2", 384, 192},     {"delta_g1", DELTA_G1, 96}, {"delta_g2", DELTA_G2, 192}};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         file d = duplicate(f);
@@ -222,7 +230,8 @@ static void no_file(void) {
     endless[8191] = '\0';
     EXPECT("a name too long", cuzk_srs_open(endless, NULL, &srs), CUZK_ERR_FILE_IO, "too long");
     free(endless);
-    EXPECT("a name that is not UTF-8", cuzk_srs_open("\xff\xfe", NULL, &srs), CUZK_ERR_FILE_IO, "no such file");
+    EXPECT("a name that is not UTF-8", cuzk_srs_open("\xff\xfe", NULL, &srs), CUZK_ERR_FILE_IO,
+           "no such file");
 }
 
 /* The file may go as soon as it is open, and another may take its name. */

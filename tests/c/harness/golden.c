@@ -7,14 +7,15 @@ static const struct {
     const char *params;
     const char *witnesses[3];
 } cases[] = {
-    {"one", {"one"}},   {"oneinp", {"oneinp"}}, {"two", {"two", "two.1", "two.2"}}, {"zero", {"zero"}},
-    {"rs0", {"rs0"}},   {"pow2", {"pow2"}},     {"mimc", {"mimc", "mimc.1", "mimc.2"}}, {"dup", {"dup"}},
+    {"one", {"one"}}, {"oneinp", {"oneinp"}}, {"two", {"two", "two.1", "two.2"}},     {"zero", {"zero"}},
+    {"rs0", {"rs0"}}, {"pow2", {"pow2"}},     {"mimc", {"mimc", "mimc.1", "mimc.2"}}, {"dup", {"dup"}},
 };
 
 static void alone(cuzk_srs srs, const gv_case *gv, const char *name) {
     cuzk_proof proof;
     EXPECT(name, cuzk_prove_partition(srs, &gv->assignment, &gv->r, &gv->s, NULL, &proof), CUZK_OK, "");
-    if (!is_golden(gv, &proof)) FAIL("%s: not bellperson's proof", name);
+    if (!is_golden(gv, &proof))
+        FAIL("%s: not bellperson's proof", name);
     OK(cuzk_verify(srs, gv->assignment.inputs, gv->assignment.num_inputs, &proof));
 }
 
@@ -38,7 +39,8 @@ static void batch(cuzk_srs srs, const gv_case *gv, int witnesses, const char *na
     poison(s, sizeof s);
     OK(cuzk_job_wait(job, CUZK_WAIT_FOREVER, proofs));
     for (int i = 0; i < COUNT; i++) {
-        if (!is_golden(&gv[i * 2 % witnesses], &proofs[i])) FAIL("%s: partition %d is not bellperson's proof", name, i);
+        if (!is_golden(&gv[i * 2 % witnesses], &proofs[i]))
+            FAIL("%s: partition %d is not bellperson's proof", name, i);
     }
     OK(cuzk_job_release(job));
     free(proofs);
@@ -54,12 +56,14 @@ void suite_golden(void) {
         int witnesses = 0;
         for (; witnesses < 3 && cases[i].witnesses[witnesses] != NULL; witnesses++) {
             path = path_of(golden_dir, cases[i].witnesses[witnesses], ".gv");
-            if (gv_read(path, &gv[witnesses]) != 0) exit(2);
+            if (gv_read(path, &gv[witnesses]) != 0)
+                exit(2);
             alone(srs, &gv[witnesses], cases[i].witnesses[witnesses]);
             free(path);
         }
         batch(srs, gv, witnesses, cases[i].params);
-        while (witnesses > 0) gv_free(&gv[--witnesses]);
+        while (witnesses > 0)
+            gv_free(&gv[--witnesses]);
         OK(cuzk_srs_release(srs));
     }
 }

@@ -10,17 +10,22 @@ static void every_call(const char *what, uint64_t h, const golden *g) {
     OK(cuzk_proof_deserialize(gv->proof, &proof));
     EXPECT(what, cuzk_srs_retain(h), CUZK_ERR_HANDLE, "handle");
     EXPECT(what, cuzk_srs_get_info(h, &info), CUZK_ERR_HANDLE, "handle");
-    EXPECT(what, cuzk_verify(h, gv->assignment.inputs, gv->assignment.num_inputs, &proof), CUZK_ERR_HANDLE, "handle");
-    EXPECT(what, cuzk_prove_partition(h, &gv->assignment, &gv->r, &gv->s, NULL, &proof), CUZK_ERR_HANDLE, "handle");
-    EXPECT(what, cuzk_job_start(h, &gv->assignment, 1, &gv->r, &gv->s, NULL, &job), CUZK_ERR_HANDLE, "handle");
-    if (h != 0) EXPECT(what, cuzk_srs_release(h), CUZK_ERR_HANDLE, "handle");
+    EXPECT(what, cuzk_verify(h, gv->assignment.inputs, gv->assignment.num_inputs, &proof), CUZK_ERR_HANDLE,
+           "handle");
+    EXPECT(what, cuzk_prove_partition(h, &gv->assignment, &gv->r, &gv->s, NULL, &proof), CUZK_ERR_HANDLE,
+           "handle");
+    EXPECT(what, cuzk_job_start(h, &gv->assignment, 1, &gv->r, &gv->s, NULL, &job), CUZK_ERR_HANDLE,
+           "handle");
+    if (h != 0)
+        EXPECT(what, cuzk_srs_release(h), CUZK_ERR_HANDLE, "handle");
 }
 
 static void every_job_call(const char *what, uint64_t h) {
     EXPECT(what, cuzk_job_wait(h, 0, NULL), CUZK_ERR_HANDLE, "handle");
     EXPECT(what, cuzk_job_wait_rows(h, 0), CUZK_ERR_HANDLE, "handle");
     EXPECT(what, cuzk_job_cancel(h), CUZK_ERR_HANDLE, "handle");
-    if (h != 0) EXPECT(what, cuzk_job_release(h), CUZK_ERR_HANDLE, "handle");
+    if (h != 0)
+        EXPECT(what, cuzk_job_release(h), CUZK_ERR_HANDLE, "handle");
 }
 
 void suite_handles(void) {
@@ -56,8 +61,15 @@ void suite_handles(void) {
     OK(cuzk_job_release(job));
     every_job_call("a released job", job);
 
-    static const uint64_t garbage[] = {0, 1, 42, UINT64_MAX, UINT64_C(0x1000000000000fff), UINT64_C(0x1fffffffffffffff),
-                                       UINT64_C(0x2000000000000fff), UINT64_C(0x2fffffffffffffff), UINT64_C(0xf000000000000000)};
+    static const uint64_t garbage[] = {0,
+                                       1,
+                                       42,
+                                       UINT64_MAX,
+                                       UINT64_C(0x1000000000000fff),
+                                       UINT64_C(0x1fffffffffffffff),
+                                       UINT64_C(0x2000000000000fff),
+                                       UINT64_C(0x2fffffffffffffff),
+                                       UINT64_C(0xf000000000000000)};
     for (size_t i = 0; i < sizeof garbage / sizeof garbage[0]; i++) {
         char what[64];
         snprintf(what, sizeof what, "garbage %#llx", (unsigned long long)garbage[i]);

@@ -33,7 +33,8 @@ enum { SUITES = sizeof suites / sizeof suites[0] };
 
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "list") == 0) {
-        for (int i = 0; i < SUITES; i++) printf("%s\n", suites[i].name);
+        for (int i = 0; i < SUITES; i++)
+            printf("%s\n", suites[i].name);
         return 0;
     }
     if (argc != 4) {
@@ -43,7 +44,8 @@ int main(int argc, char **argv) {
     golden_dir = argv[2];
     scratch_dir = argv[3];
     for (int i = 0; i < SUITES; i++) {
-        if (strcmp(argv[1], suites[i].name) != 0) continue;
+        if (strcmp(argv[1], suites[i].name) != 0)
+            continue;
         suites[i].run();
         printf("%s: %d checks, %d failures\n", argv[1], atomic_load(&checks), atomic_load(&failures));
         return atomic_load(&failures) != 0 || atomic_load(&checks) == 0;
@@ -67,8 +69,8 @@ void expect_at(const char *file, int line, const char *what, cuzk_status got, cu
     atomic_fetch_add(&checks, 1);
     const char *message = got == CUZK_OK ? "" : cuzk_last_error();
     if (got != want) {
-        fail_at(file, line, "%s: expected %s, got %s (%s)", what, cuzk_status_name(want), cuzk_status_name(got),
-                message);
+        fail_at(file, line, "%s: expected %s, got %s (%s)", what, cuzk_status_name(want),
+                cuzk_status_name(got), message);
     } else if (want != CUZK_OK && (message[0] == '\0' || strstr(message, text) == NULL)) {
         fail_at(file, line, "%s: message \"%s\" does not contain \"%s\"", what, message, text);
     } else if (strlen(message) > 0 && message[strlen(message) - 1] == '\n') {
@@ -102,7 +104,8 @@ void golden_open(const char *params, const char *witness, golden *out) {
     char *params_path = path_of(golden_dir, params, ".params");
     char *gv_path = path_of(golden_dir, witness, ".gv");
     OK(cuzk_srs_open(params_path, NULL, &out->srs));
-    if (gv_read(gv_path, &out->gv) != 0) exit(2);
+    if (gv_read(gv_path, &out->gv) != 0)
+        exit(2);
     free(params_path);
     free(gv_path);
 }
@@ -118,12 +121,15 @@ bool is_golden(const gv_case *gv, const cuzk_proof *proof) {
     return gv->has_proof && memcmp(bytes, gv->proof, sizeof bytes) == 0;
 }
 
-void poison(void *memory, size_t bytes) { memset(memory, 0xa5, bytes); }
+void poison(void *memory, size_t bytes) {
+    memset(memory, 0xa5, bytes);
+}
 
 bool is_poison(const void *memory, size_t bytes) {
     const uint8_t *p = memory;
     for (size_t i = 0; i < bytes; i++) {
-        if (p[i] != 0xa5) return false;
+        if (p[i] != 0xa5)
+            return false;
     }
     return true;
 }
@@ -150,7 +156,8 @@ void run_threads(int count, void (*body)(void *arg, int index), void *arg) {
             exit(2);
         }
     }
-    for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
     free(threads);
     free(starts);
 }

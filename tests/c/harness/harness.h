@@ -40,7 +40,8 @@ void fail_at(const char *file, int line, const char *format, ...) __attribute__(
 #define FAIL(...) fail_at(__FILE__, __LINE__, __VA_ARGS__)
 #define CHECK(condition)                                                                                     \
     do {                                                                                                     \
-        if (!(condition)) FAIL("%s", #condition);                                                            \
+        if (!(condition))                                                                                    \
+            FAIL("%s", #condition);                                                                          \
     } while (0)
 
 /* The status must be want and the message must contain text. what says which

@@ -34,7 +34,8 @@ static void polling(started *j) {
     EXPECT("out misaligned", cuzk_job_wait(j->job, 0, SHIFTED(j->proofs, 4)), CUZK_ERR_ALIGNMENT, "out is");
     OK(cuzk_job_wait_rows(j->job, CUZK_WAIT_FOREVER));
     OK(cuzk_job_wait(j->job, CUZK_WAIT_FOREVER - 1, j->proofs));
-    for (int i = 0; i < MANY; i++) CHECK(is_golden(&j->g.gv, &j->proofs[i]));
+    for (int i = 0; i < MANY; i++)
+        CHECK(is_golden(&j->g.gv, &j->proofs[i]));
 
     /* Done: every wait gives the same again, without waiting. */
     cuzk_proof again[MANY];
@@ -77,14 +78,16 @@ static void failing(started *j) {
     j->assignments[1].a = rows;
     poison(j->proofs, sizeof j->proofs);
     OK(cuzk_job_start(j->g.srs, j->assignments, 3, j->r, j->s, NULL, &j->job));
-    EXPECT("unsatisfied", cuzk_job_wait(j->job, CUZK_WAIT_FOREVER, j->proofs), CUZK_ERR_UNSATISFIED, "partition 1");
+    EXPECT("unsatisfied", cuzk_job_wait(j->job, CUZK_WAIT_FOREVER, j->proofs), CUZK_ERR_UNSATISFIED,
+           "partition 1");
     CHECK(is_poison(j->proofs, sizeof j->proofs));
     OK(cuzk_job_release(j->job));
 
     /* Without the self-check the wrong proof is returned, and is wrong. */
     cuzk_prove_options unchecked = {sizeof unchecked, CUZK_PROVE_NO_SELF_CHECK, 0, CUZK_DEVICE_ANY, 0};
     OK(cuzk_prove_partition(j->g.srs, &j->assignments[1], &j->r[1], &j->s[1], &unchecked, j->proofs));
-    EXPECT("the wrong proof", cuzk_verify(j->g.srs, j->g.gv.assignment.inputs, j->g.gv.assignment.num_inputs, j->proofs),
+    EXPECT("the wrong proof",
+           cuzk_verify(j->g.srs, j->g.gv.assignment.inputs, j->g.gv.assignment.num_inputs, j->proofs),
            CUZK_ERR_PROOF, "verify");
     free(rows);
 
@@ -140,7 +143,8 @@ void suite_jobs(void) {
 
     /* Workers change while jobs run. */
     start(j, MANY);
-    for (uint32_t n = 0; n < 8; n++) OK(cuzk_set_workers(n % 4));
+    for (uint32_t n = 0; n < 8; n++)
+        OK(cuzk_set_workers(n % 4));
     OK(cuzk_job_wait(j->job, CUZK_WAIT_FOREVER, j->proofs));
     CHECK(is_golden(&j->g.gv, &j->proofs[MANY - 1]));
     OK(cuzk_job_release(j->job));

@@ -10,9 +10,11 @@ typedef struct seen {
 
 static void count(int32_t level, const char *message, void *user) {
     seen *s = user;
-    if (atomic_fetch_add(&s->inside, 1) != 0) atomic_fetch_add(&s->overlaps, 1);
+    if (atomic_fetch_add(&s->inside, 1) != 0)
+        atomic_fetch_add(&s->overlaps, 1);
     atomic_fetch_add(&s->calls, 1);
-    if (level > atomic_load(&s->worst)) atomic_store(&s->worst, level);
+    if (level > atomic_load(&s->worst))
+        atomic_store(&s->worst, level);
     CHECK(level >= CUZK_LOG_ERROR && level <= CUZK_LOG_DEBUG);
     CHECK(message[0] != '\0' && strchr(message, '\n') == NULL);
     atomic_fetch_sub(&s->inside, 1);
@@ -20,14 +22,16 @@ static void count(int32_t level, const char *message, void *user) {
 
 static void prove_some(const golden *g) {
     cuzk_proof proof;
-    for (int i = 0; i < 3; i++) OK(cuzk_prove_partition(g->srs, &g->gv.assignment, &g->gv.r, &g->gv.s, NULL, &proof));
+    for (int i = 0; i < 3; i++)
+        OK(cuzk_prove_partition(g->srs, &g->gv.assignment, &g->gv.r, &g->gv.s, NULL, &proof));
 }
 
 static void prove_and_switch(void *arg, int index) {
     static seen other;
     golden *g = arg;
     if (index == 0) {
-        for (int i = 0; i < 200; i++) OK(cuzk_set_log(i % 3 == 0 ? NULL : count, &other, CUZK_LOG_DEBUG));
+        for (int i = 0; i < 200; i++)
+            OK(cuzk_set_log(i % 3 == 0 ? NULL : count, &other, CUZK_LOG_DEBUG));
         return;
     }
     prove_some(g);

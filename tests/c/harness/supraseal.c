@@ -40,7 +40,8 @@ static void batch_open(batch *b) {
     free(path);
     for (int i = 0; i < 3; i++) {
         path = path_of(golden_dir, names[i], ".gv");
-        if (gv_read(path, &b->gv[i]) != 0) exit(2);
+        if (gv_read(path, &b->gv[i]) != 0)
+            exit(2);
         free(path);
     }
     for (int i = 0; i < COUNT; i++) {
@@ -53,13 +54,15 @@ static void batch_open(batch *b) {
 
 static void batch_close(batch *b) {
     drop_SRS(&b->srs);
-    for (int i = 0; i < 3; i++) gv_free(&b->gv[i]);
+    for (int i = 0; i < 3; i++)
+        gv_free(&b->gv[i]);
     free(b->proofs);
 }
 
 static void check_proofs(batch *b, int count) {
     for (int i = 0; i < count; i++) {
-        if (!is_golden(&b->gv[i % 3], &b->proofs[i])) FAIL("circuit %d is not bellperson's proof", i);
+        if (!is_golden(&b->gv[i % 3], &b->proofs[i]))
+            FAIL("circuit %d is not bellperson's proof", i);
     }
     poison(b->proofs, COUNT * sizeof *b->proofs);
 }
@@ -70,7 +73,8 @@ static void golden_cases(void) {
         char *params = path_of(golden_dir, names[i], ".params");
         char *path = path_of(golden_dir, names[i], ".gv");
         gv_case gv;
-        if (gv_read(path, &gv) != 0) exit(2);
+        if (gv_read(path, &gv) != 0)
+            exit(2);
         supraseal_srs srs;
         poison(&srs, sizeof srs); /* overwritten, not dropped */
         SUPRA_OK(create_SRS(&srs, params, false));
@@ -78,7 +82,8 @@ static void golden_cases(void) {
         a.c = NULL;
         cuzk_proof *proof = fresh(sizeof *proof);
         SUPRA_OK(generate_groth16_proofs_c(&a, 1, &gv.r, &gv.s, proof, &srs));
-        if (!is_golden(&gv, proof)) FAIL("%s is not bellperson's proof", names[i]);
+        if (!is_golden(&gv, proof))
+            FAIL("%s is not bellperson's proof", names[i]);
         drop_SRS(&srs);
         free(proof);
         free(params);
@@ -108,7 +113,8 @@ static void batches(batch *b) {
     gv_case *gv = &b->gv[0];
     uint8_t *memory = fresh(gv->assignment.num_aux * 32 + 8 * 512);
     uint64_t *at = (uint64_t *)memory;
-    if ((uintptr_t)at % 16 == 0) at++;
+    if ((uintptr_t)at % 16 == 0)
+        at++;
     supraseal_assignment a = supraseal_of(gv);
     size_t words = (a.a_aux_bit_len + 63) / 64;
     uint64_t *density = memcpy(at, a.a_aux_density, words * 8);
@@ -128,7 +134,8 @@ static void parameter_handles(batch *b) {
     drop_SRS(&copy);
     drop_SRS(&b->srs); /* the same handle again */
     drop_SRS(&copy);
-    expect_error("dropped", generate_groth16_proofs_c(b->provers, 1, b->r, b->s, b->proofs, &copy), CUZK_ERR_HANDLE, "released");
+    expect_error("dropped", generate_groth16_proofs_c(b->provers, 1, b->r, b->s, b->proofs, &copy),
+                 CUZK_ERR_HANDLE, "released");
     SUPRA_OK(generate_groth16_proofs_c(b->provers, 1, b->r, b->s, b->proofs, &clone));
     check_proofs(b, 1);
     CHECK(clone_SRS(&copy).ptr == NULL);
@@ -144,8 +151,10 @@ static char *copy_file(const char *name, int index) {
     snprintf(suffix, sizeof suffix, ".%d.params", index);
     char *from = path_of(golden_dir, name, ".params"), *to = path_of(scratch_dir, name, suffix);
     FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    if (in == NULL || out == NULL) exit(2);
-    for (int c; (c = fgetc(in)) != EOF;) fputc(c, out);
+    if (in == NULL || out == NULL)
+        exit(2);
+    for (int c; (c = fgetc(in)) != EOF;)
+        fputc(c, out);
     fclose(in);
     fclose(out);
     free(from);
@@ -171,7 +180,8 @@ static bool opens(const char *path, uint64_t cache_register) {
 static void cache(void) {
     const uint64_t garbage = UINT64_C(0xdeadbeefcafe0000);
     char *path[5];
-    for (int i = 0; i < 5; i++) path[i] = copy_file("two", i);
+    for (int i = 0; i < 5; i++)
+        path[i] = copy_file("two", i);
 
     /* Not cached: gone with the file. */
     CHECK(opens(path[0], garbage));
@@ -182,11 +192,14 @@ static void cache(void) {
     CHECK(rename(moved, path[0]) == 0);
 
     /* Cached: four paths stay, the least recently used goes with the fifth. */
-    for (int i = 0; i < 4; i++) CHECK(opens(path[i], garbage | 1));
+    for (int i = 0; i < 4; i++)
+        CHECK(opens(path[i], garbage | 1));
     CHECK(opens(path[0], 1)); /* now the second is the oldest */
     CHECK(opens(path[4], 1));
-    for (int i = 0; i < 5; i++) unlink(path[i]);
-    for (int i = 0; i < 5; i++) CHECK(opens(path[i], 1) == (i != 1));
+    for (int i = 0; i < 5; i++)
+        unlink(path[i]);
+    for (int i = 0; i < 5; i++)
+        CHECK(opens(path[i], 1) == (i != 1));
     CHECK(!opens(path[0], garbage));
 
     supraseal_srs srs = {NULL};
@@ -199,7 +212,8 @@ static void cache(void) {
     CHECK(clone.ptr != NULL);
     drop_SRS(&clone);
     drop_SRS(&srs);
-    for (int i = 0; i < 5; i++) free(path[i]);
+    for (int i = 0; i < 5; i++)
+        free(path[i]);
     free(moved);
 }
 
@@ -256,7 +270,8 @@ static void pending(batch *b) {
     wrong[1].aux_assignment_data = aux;
     handle = (void *)8;
     supraseal_error e = generate_groth16_proofs_start_c(wrong, 2, b->r, b->s, &b->srs, NULL, -1, &handle);
-    if (e.code == CUZK_OK) e = finalize_groth16_proof_c(handle, b->proofs);
+    if (e.code == CUZK_OK)
+        e = finalize_groth16_proof_c(handle, b->proofs);
     expect_error("unsatisfied", e, CUZK_ERR_UNSATISFIED, "partition 1");
     free(aux);
     CHECK(is_poison(b->proofs, COUNT * sizeof *b->proofs));
@@ -313,40 +328,57 @@ static void fields(batch *b) {
         uintptr_t good = *field;
         *field = cases[i].value;
         expect_error(cases[i].name, prove_one(b, &a), cases[i].want, cases[i].name);
-        if (!cases[i].pointer) continue;
+        if (!cases[i].pointer)
+            continue;
         *field = good + 4;
         expect_error(cases[i].name, prove_one(b, &a), CUZK_ERR_ALIGNMENT, cases[i].name);
     }
     supraseal_assignment two[2] = {b->provers[0], b->provers[1]};
     two[1].a_aux_popcount--;
-    expect_error("the second", generate_groth16_proofs_c(two, 2, b->r, b->s, b->proofs, &b->srs), CUZK_ERR_DENSITY, "partition 1");
+    expect_error("the second", generate_groth16_proofs_c(two, 2, b->r, b->s, b->proofs, &b->srs),
+                 CUZK_ERR_DENSITY, "partition 1");
     two[1] = two[0];
     two[1].abc_size = 0;
-    expect_error("no rows", generate_groth16_proofs_c(two, 2, b->r, b->s, b->proofs, &b->srs), CUZK_ERR_SIZE, "partition 1");
+    expect_error("no rows", generate_groth16_proofs_c(two, 2, b->r, b->s, b->proofs, &b->srs), CUZK_ERR_SIZE,
+                 "partition 1");
 #undef FIELD
 }
 
 static void arguments(batch *b) {
     const supraseal_assignment *p = b->provers;
     cuzk_proof *out = b->proofs;
-    expect_error("provers", generate_groth16_proofs_c(NULL, 1, b->r, b->s, out, &b->srs), CUZK_ERR_NULL, "provers is NULL");
-    expect_error("r_s", generate_groth16_proofs_c(p, 1, NULL, b->s, out, &b->srs), CUZK_ERR_NULL, "r_s is NULL");
-    expect_error("s_s", generate_groth16_proofs_c(p, 1, b->r, NULL, out, &b->srs), CUZK_ERR_NULL, "s_s is NULL");
-    expect_error("proofs", generate_groth16_proofs_c(p, 1, b->r, b->s, NULL, &b->srs), CUZK_ERR_NULL, "proofs is NULL");
+    expect_error("provers", generate_groth16_proofs_c(NULL, 1, b->r, b->s, out, &b->srs), CUZK_ERR_NULL,
+                 "provers is NULL");
+    expect_error("r_s", generate_groth16_proofs_c(p, 1, NULL, b->s, out, &b->srs), CUZK_ERR_NULL,
+                 "r_s is NULL");
+    expect_error("s_s", generate_groth16_proofs_c(p, 1, b->r, NULL, out, &b->srs), CUZK_ERR_NULL,
+                 "s_s is NULL");
+    expect_error("proofs", generate_groth16_proofs_c(p, 1, b->r, b->s, NULL, &b->srs), CUZK_ERR_NULL,
+                 "proofs is NULL");
     expect_error("srs", generate_groth16_proofs_c(p, 1, b->r, b->s, out, NULL), CUZK_ERR_NULL, "srs is NULL");
-    expect_error("provers", generate_groth16_proofs_c(SHIFTED(p, 4), 1, b->r, b->s, out, &b->srs), CUZK_ERR_ALIGNMENT, "provers is");
-    expect_error("r_s", generate_groth16_proofs_c(p, 1, SHIFTED(b->r, 4), b->s, out, &b->srs), CUZK_ERR_ALIGNMENT, "r_s is");
-    expect_error("s_s", generate_groth16_proofs_c(p, 1, b->r, SHIFTED(b->s, 4), out, &b->srs), CUZK_ERR_ALIGNMENT, "s_s is");
-    expect_error("proofs", generate_groth16_proofs_c(p, 1, b->r, b->s, SHIFTED(out, 4), &b->srs), CUZK_ERR_ALIGNMENT, "proofs is");
-    expect_error("srs", generate_groth16_proofs_c(p, 1, b->r, b->s, out, SHIFTED(&b->srs, 4)), CUZK_ERR_ALIGNMENT, "srs is");
-    expect_error("count", generate_groth16_proofs_c(p, SIZE_MAX, b->r, b->s, out, &b->srs), CUZK_ERR_SIZE, "proofs");
-    expect_error("gpu_index", cuzk_generate_groth16_proofs_c8(p, 1, b->r, b->s, out, &b->srs, NULL, -2), CUZK_ERR_VALUE, "gpu_index is -2");
-    expect_error("gpu_index", cuzk_generate_groth16_proofs_c8(p, 1, b->r, b->s, out, &b->srs, NULL, 99), CUZK_ERR_NO_DEVICE, "99");
+    expect_error("provers", generate_groth16_proofs_c(SHIFTED(p, 4), 1, b->r, b->s, out, &b->srs),
+                 CUZK_ERR_ALIGNMENT, "provers is");
+    expect_error("r_s", generate_groth16_proofs_c(p, 1, SHIFTED(b->r, 4), b->s, out, &b->srs),
+                 CUZK_ERR_ALIGNMENT, "r_s is");
+    expect_error("s_s", generate_groth16_proofs_c(p, 1, b->r, SHIFTED(b->s, 4), out, &b->srs),
+                 CUZK_ERR_ALIGNMENT, "s_s is");
+    expect_error("proofs", generate_groth16_proofs_c(p, 1, b->r, b->s, SHIFTED(out, 4), &b->srs),
+                 CUZK_ERR_ALIGNMENT, "proofs is");
+    expect_error("srs", generate_groth16_proofs_c(p, 1, b->r, b->s, out, SHIFTED(&b->srs, 4)),
+                 CUZK_ERR_ALIGNMENT, "srs is");
+    expect_error("count", generate_groth16_proofs_c(p, SIZE_MAX, b->r, b->s, out, &b->srs), CUZK_ERR_SIZE,
+                 "proofs");
+    expect_error("gpu_index", cuzk_generate_groth16_proofs_c8(p, 1, b->r, b->s, out, &b->srs, NULL, -2),
+                 CUZK_ERR_VALUE, "gpu_index is -2");
+    expect_error("gpu_index", cuzk_generate_groth16_proofs_c8(p, 1, b->r, b->s, out, &b->srs, NULL, 99),
+                 CUZK_ERR_NO_DEVICE, "99");
 
-    static const uint64_t garbage[] = {0, 1, 4096, UINT64_MAX, UINT64_C(0x3000000000000fff), UINT64_C(0x1000000000000000)};
+    static const uint64_t garbage[] = {
+        0, 1, 4096, UINT64_MAX, UINT64_C(0x3000000000000fff), UINT64_C(0x1000000000000000)};
     for (size_t i = 0; i < sizeof garbage / sizeof garbage[0]; i++) {
         supraseal_srs bad = {(void *)(uintptr_t)garbage[i]};
-        expect_error("garbage set", generate_groth16_proofs_c(p, 1, b->r, b->s, out, &bad), CUZK_ERR_HANDLE, "handle");
+        expect_error("garbage set", generate_groth16_proofs_c(p, 1, b->r, b->s, out, &bad), CUZK_ERR_HANDLE,
+                     "handle");
         CHECK(clone_SRS(&bad).ptr == NULL);
         evict_SRS(&bad);
         drop_SRS(&bad);
@@ -358,10 +390,16 @@ static void arguments(batch *b) {
     CHECK(clone_SRS(NULL).ptr == NULL);
 
     void *handle = (void *)8;
-    expect_error("start without srs", generate_groth16_proofs_start_c(p, 1, b->r, b->s, NULL, NULL, -1, &handle), CUZK_ERR_NULL, "srs is NULL");
+    expect_error("start without srs",
+                 generate_groth16_proofs_start_c(p, 1, b->r, b->s, NULL, NULL, -1, &handle), CUZK_ERR_NULL,
+                 "srs is NULL");
     CHECK(handle == NULL);
-    expect_error("start without provers", generate_groth16_proofs_start_c(NULL, 1, b->r, b->s, &b->srs, NULL, -1, &handle), CUZK_ERR_NULL, "provers is NULL");
-    expect_error("start into NULL", generate_groth16_proofs_start_c(p, 1, b->r, b->s, &b->srs, NULL, -1, NULL), CUZK_ERR_NULL, "pending_out is NULL");
+    expect_error("start without provers",
+                 generate_groth16_proofs_start_c(NULL, 1, b->r, b->s, &b->srs, NULL, -1, &handle),
+                 CUZK_ERR_NULL, "provers is NULL");
+    expect_error("start into NULL",
+                 generate_groth16_proofs_start_c(p, 1, b->r, b->s, &b->srs, NULL, -1, NULL), CUZK_ERR_NULL,
+                 "pending_out is NULL");
 }
 
 static void opening(void) {
@@ -373,7 +411,8 @@ static void opening(void) {
     expect_error("no path", create_SRS(&srs, NULL, false), CUZK_ERR_NULL, "srs_path is NULL");
     expect_error("no ret", create_SRS(NULL, missing, false), CUZK_ERR_NULL, "ret is NULL");
     supraseal_srs pair[2];
-    expect_error("ret misaligned", create_SRS(SHIFTED(pair, 4), missing, false), CUZK_ERR_ALIGNMENT, "ret is");
+    expect_error("ret misaligned", create_SRS(SHIFTED(pair, 4), missing, false), CUZK_ERR_ALIGNMENT,
+                 "ret is");
     free(missing);
 }
 

@@ -6,7 +6,8 @@ enum { THREADS = 16, ROUNDS = 4 };
 
 static const struct {
     const char *params, *witness;
-} work[] = {{"two", "two.1"}, {"mimc", "mimc.2"}, {"one", "one"}, {"pow2", "pow2"}, {"oneinp", "oneinp"}, {"zero", "zero"}, {"rs0", "rs0"}};
+} work[] = {{"two", "two.1"},     {"mimc", "mimc.2"}, {"one", "one"}, {"pow2", "pow2"},
+            {"oneinp", "oneinp"}, {"zero", "zero"},   {"rs0", "rs0"}};
 enum { WORK = sizeof work / sizeof work[0] };
 
 static void open_prove_drop(void *unused, int index) {
@@ -26,12 +27,15 @@ static void open_prove_drop(void *unused, int index) {
             OK(cuzk_job_wait(job, CUZK_WAIT_FOREVER, &proof));
             OK(cuzk_job_release(job));
         }
-        if (!is_golden(&g.gv, &proof)) FAIL("thread %d: %s is not bellperson's proof", index, work[k].witness);
+        if (!is_golden(&g.gv, &proof))
+            FAIL("thread %d: %s is not bellperson's proof", index, work[k].witness);
         gv_free(&g.gv);
     }
 }
 
-void suite_threads(void) { run_threads(THREADS, open_prove_drop, NULL); }
+void suite_threads(void) {
+    run_threads(THREADS, open_prove_drop, NULL);
+}
 
 static void supraseal_ok(supraseal_error e) {
     EXPECT("supraseal", e.code, CUZK_OK, "");
@@ -46,7 +50,8 @@ static void supraseal_open_prove_drop(void *unused, int index) {
         char *params = path_of(golden_dir, work[k].params, ".params");
         char *path = path_of(golden_dir, work[k].witness, ".gv");
         gv_case gv;
-        if (gv_read(path, &gv) != 0) exit(2);
+        if (gv_read(path, &gv) != 0)
+            exit(2);
         supraseal_srs srs = {NULL};
         supraseal_ok(create_SRS(&srs, params, index % 2 == 0));
         supraseal_srs clone = clone_SRS(&srs);
@@ -55,8 +60,10 @@ static void supraseal_open_prove_drop(void *unused, int index) {
         supraseal_assignment a = supraseal_of(&gv);
         cuzk_proof *proof = fresh(sizeof *proof);
         supraseal_ok(generate_groth16_proofs_c(&a, 1, &gv.r, &gv.s, proof, &clone));
-        if (!is_golden(&gv, proof)) FAIL("thread %d: %s is not bellperson's proof", index, work[k].witness);
-        if (round % 2 == 1) evict_SRS(&clone);
+        if (!is_golden(&gv, proof))
+            FAIL("thread %d: %s is not bellperson's proof", index, work[k].witness);
+        if (round % 2 == 1)
+            evict_SRS(&clone);
         drop_SRS(&clone);
         free(proof);
         free(params);
@@ -65,4 +72,6 @@ static void supraseal_open_prove_drop(void *unused, int index) {
     }
 }
 
-void suite_supraseal_threads(void) { run_threads(THREADS, supraseal_open_prove_drop, NULL); }
+void suite_supraseal_threads(void) {
+    run_threads(THREADS, supraseal_open_prove_drop, NULL);
+}

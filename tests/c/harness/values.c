@@ -34,7 +34,8 @@ static void device_list(void) {
         bool cpu = strcmp(info.backend, "cpu") == 0;
         CHECK(cpu == (i == count - 1));
         CHECK(info.struct_size == sizeof info && info.name[0] != '\0' && info.memory_bytes > 0);
-        if (!cpu && info.unusable[0] == '\0') gpus++;
+        if (!cpu && info.unusable[0] == '\0')
+            gpus++;
     }
     CHECK((gpus == 0) == (cuzk_gpu_reason()[0] != '\0'));
     CHECK(cuzk_gpu_reason() == cuzk_gpu_reason());
@@ -77,10 +78,12 @@ static void proof_bytes(void) {
 
     EXPECT("serialize NULL", cuzk_proof_serialize(NULL, bytes), CUZK_ERR_NULL, "proof is NULL");
     EXPECT("serialize into NULL", cuzk_proof_serialize(&proof, NULL), CUZK_ERR_NULL, "out is NULL");
-    EXPECT("serialize misaligned", cuzk_proof_serialize(SHIFTED(&proof, 4), bytes), CUZK_ERR_ALIGNMENT, "proof is");
+    EXPECT("serialize misaligned", cuzk_proof_serialize(SHIFTED(&proof, 4), bytes), CUZK_ERR_ALIGNMENT,
+           "proof is");
     EXPECT("deserialize NULL", cuzk_proof_deserialize(NULL, &proof), CUZK_ERR_NULL, "bytes is NULL");
     EXPECT("deserialize into NULL", cuzk_proof_deserialize(bytes, NULL), CUZK_ERR_NULL, "out is NULL");
-    EXPECT("deserialize misaligned", cuzk_proof_deserialize(bytes, SHIFTED(&proof, 2)), CUZK_ERR_ALIGNMENT, "out is");
+    EXPECT("deserialize misaligned", cuzk_proof_deserialize(bytes, SHIFTED(&proof, 2)), CUZK_ERR_ALIGNMENT,
+           "out is");
 
     cuzk_proof bad = proof;
     memset(&bad.b.y.c1, 0xff, sizeof bad.b.y.c1);
@@ -95,9 +98,10 @@ static void proof_bytes(void) {
         size_t at;
         uint8_t mask;
         const char *what;
-    } flips[] = {{0, 0x80, "A uncompressed"},  {0, 0x40, "A infinity with coordinates"}, {0, 0x1f, "A x too large"},
-                 {47, 1, "A off the curve or outside the subgroup"},  {95, 1, "B damaged"}, {143, 2, "B damaged"}, {144, 0x80, "C uncompressed"},
-                 {191, 1, "C damaged"}};
+    } flips[] = {{0, 0x80, "A uncompressed"},   {0, 0x40, "A infinity with coordinates"},
+                 {0, 0x1f, "A x too large"},    {47, 1, "A off the curve or outside the subgroup"},
+                 {95, 1, "B damaged"},          {143, 2, "B damaged"},
+                 {144, 0x80, "C uncompressed"}, {191, 1, "C damaged"}};
     poison(&bad, sizeof bad);
     for (size_t i = 0; i < sizeof flips / sizeof flips[0]; i++) {
         memcpy(bytes, g.gv.proof, sizeof bytes);
@@ -123,8 +127,10 @@ static void verify(void) {
     EXPECT("no parameters", cuzk_verify(0, inputs, n, &proof), CUZK_ERR_HANDLE, "got 0");
     EXPECT("no inputs", cuzk_verify(g.srs, NULL, n, &proof), CUZK_ERR_NULL, "inputs is NULL");
     EXPECT("no proof", cuzk_verify(g.srs, inputs, n, NULL), CUZK_ERR_NULL, "proof is NULL");
-    EXPECT("inputs misaligned", cuzk_verify(g.srs, SHIFTED(inputs, 4), n, &proof), CUZK_ERR_ALIGNMENT, "inputs is");
-    EXPECT("proof misaligned", cuzk_verify(g.srs, inputs, n, SHIFTED(&proof, 1)), CUZK_ERR_ALIGNMENT, "proof is");
+    EXPECT("inputs misaligned", cuzk_verify(g.srs, SHIFTED(inputs, 4), n, &proof), CUZK_ERR_ALIGNMENT,
+           "inputs is");
+    EXPECT("proof misaligned", cuzk_verify(g.srs, inputs, n, SHIFTED(&proof, 1)), CUZK_ERR_ALIGNMENT,
+           "proof is");
     EXPECT("one input less", cuzk_verify(g.srs, inputs, n - 1, &proof), CUZK_ERR_SIZE, "num_inputs is");
     EXPECT("one input more", cuzk_verify(g.srs, inputs, n + 1, &proof), CUZK_ERR_SIZE, "num_inputs is");
     EXPECT("no input", cuzk_verify(g.srs, NULL, 0, &proof), CUZK_ERR_SIZE, "num_inputs is 0");

@@ -48,7 +48,8 @@ static struct {
     } while (0)
 
 static void must(cuzk_status status) {
-    if (status == CUZK_OK) return;
+    if (status == CUZK_OK)
+        return;
     fprintf(stderr, "status %d: %s\n", status, api.last_error());
     _exit(1);
 }
@@ -67,7 +68,8 @@ static void load(void) {
     *(void **)&api.start = dlsym(library, "cuzk_job_start");
     *(void **)&api.wait = dlsym(library, "cuzk_job_wait");
     *(void **)&api.create = dlsym(library, "create_SRS");
-    REQUIRE(api.last_error && api.open && api.release && api.prove && api.serialize && api.start && api.wait && api.create);
+    REQUIRE(api.last_error && api.open && api.release && api.prove && api.serialize && api.start &&
+            api.wait && api.create);
 }
 
 static void prove_once(void) {
@@ -105,14 +107,16 @@ static atomic_int stop;
 
 static void *busy(void *unused) {
     (void)unused;
-    while (!atomic_load(&stop)) free(malloc(4096));
+    while (!atomic_load(&stop))
+        free(malloc(4096));
     return NULL;
 }
 
 /* Loaded after threads were started, closed again, used after that. */
 static void dlopen_late(void) {
     pthread_t threads[4];
-    for (int i = 0; i < 4; i++) REQUIRE(pthread_create(&threads[i], NULL, busy, NULL) == 0);
+    for (int i = 0; i < 4; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, busy, NULL) == 0);
     load();
     prove_once();
     REQUIRE(dlclose(library) == 0);
@@ -121,7 +125,8 @@ static void dlopen_late(void) {
     REQUIRE(again == library);
     prove_once();
     atomic_store(&stop, 1);
-    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
 }
 
 static void *load_and_prove(void *unused) {
@@ -153,8 +158,10 @@ static void small_stacks(void) {
     REQUIRE(pthread_attr_setstacksize(&attr, 64 * 1024) == 0);
     for (int round = 0; round < 5; round++) {
         pthread_t threads[8];
-        for (int i = 0; i < 8; i++) REQUIRE(pthread_create(&threads[i], &attr, prove_in_thread, NULL) == 0);
-        for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+        for (int i = 0; i < 8; i++)
+            REQUIRE(pthread_create(&threads[i], &attr, prove_in_thread, NULL) == 0);
+        for (int i = 0; i < 8; i++)
+            pthread_join(threads[i], NULL);
     }
 }
 
@@ -176,10 +183,13 @@ static void exit_in_thread_with_job(void) {
     load();
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, exit_from_thread, NULL) == 0);
-    for (;;) prove_once();
+    for (;;)
+        prove_once();
 }
 
-static void at_exit(void) { prove_once(); }
+static void at_exit(void) {
+    prove_once();
+}
 
 /* The library still works in a handler of atexit. */
 static void prove_at_exit(void) {
@@ -201,7 +211,8 @@ static void wait_for(pid_t child) {
 static void fork_exec(void) {
     load();
     start_long_job();
-    char *const child[] = {"/proc/self/exe", "dlopen_late", (char *)library_path, (char *)params_path, (char *)gv_path, NULL};
+    char *const child[] = {"/proc/self/exe",    "dlopen_late",   (char *)library_path,
+                           (char *)params_path, (char *)gv_path, NULL};
     for (int i = 0; i < 3; i++) {
         pid_t pid = fork();
         if (pid == 0) {
@@ -250,7 +261,8 @@ static void fork_then_call(void) {
             _exit(0);
         }
         wait_for(pid);
-        if (i == 0) start_long_job();
+        if (i == 0)
+            start_long_job();
     }
     prove_once();
 }
@@ -317,7 +329,8 @@ static void timer(void) {
     load();
     struct itimerval every_ms = {{0, 1000}, {0, 1000}}, none = {{0, 0}, {0, 0}};
     REQUIRE(setitimer(ITIMER_REAL, &every_ms, NULL) == 0 && setitimer(ITIMER_PROF, &every_ms, NULL) == 0);
-    for (int i = 0; i < 30; i++) prove_once();
+    for (int i = 0; i < 30; i++)
+        prove_once();
     REQUIRE(setitimer(ITIMER_REAL, &none, NULL) == 0 && setitimer(ITIMER_PROF, &none, NULL) == 0);
     REQUIRE(atomic_load(&ticks) > 10);
 }
@@ -328,7 +341,8 @@ static void blocked_signals(void) {
     sigset_t all, before, after;
     sigfillset(&all);
     REQUIRE(pthread_sigmask(SIG_BLOCK, &all, &before) == 0);
-    for (int i = 0; i < 5; i++) prove_once();
+    for (int i = 0; i < 5; i++)
+        prove_once();
     REQUIRE(pthread_sigmask(SIG_SETMASK, &before, &after) == 0);
     REQUIRE(sigismember(&after, SIGALRM) == 1 && sigismember(&after, SIGUSR1) == 1);
 }
@@ -355,7 +369,8 @@ enum { HAZARDS = sizeof hazards / sizeof hazards[0] };
 
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "list") == 0) {
-        for (int i = 0; i < HAZARDS; i++) printf("%s\n", hazards[i].name);
+        for (int i = 0; i < HAZARDS; i++)
+            printf("%s\n", hazards[i].name);
         return 0;
     }
     if (argc != 5) {
@@ -365,7 +380,8 @@ int main(int argc, char **argv) {
     library_path = argv[2];
     params_path = argv[3];
     gv_path = argv[4];
-    if (gv_read(gv_path, &gv) != 0) return 2;
+    if (gv_read(gv_path, &gv) != 0)
+        return 2;
     for (int i = 0; i < HAZARDS; i++) {
         if (strcmp(argv[1], hazards[i].name) == 0) {
             hazards[i].run();

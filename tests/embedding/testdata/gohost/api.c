@@ -47,15 +47,19 @@ int api_load(const char *path) {
     LOOK_UP(serialize, "cuzk_proof_serialize");
     LOOK_UP(verify, "cuzk_verify");
 #undef LOOK_UP
-    if (missing) fprintf(stderr, "%s: a symbol is missing\n", path);
+    if (missing)
+        fprintf(stderr, "%s: a symbol is missing\n", path);
     return missing ? -1 : 0;
 }
 #endif
 
-const char *api_version(void) { return api.version(); }
+const char *api_version(void) {
+    return api.version();
+}
 
 static int check(const char *what, cuzk_status status) {
-    if (status == CUZK_OK) return 0;
+    if (status == CUZK_OK)
+        return 0;
     fprintf(stderr, "%s: status %d: %s\n", what, status, api.last_error());
     return -1;
 }
@@ -64,10 +68,14 @@ int api_round(const work *w) {
     cuzk_srs srs;
     cuzk_proof proof;
     uint8_t bytes[CUZK_PROOF_BYTES];
-    if (check("open", api.open(w->params, NULL, &srs)) != 0) return -1;
+    if (check("open", api.open(w->params, NULL, &srs)) != 0)
+        return -1;
     int failed = check("prove", api.prove(srs, &w->gv.assignment, &w->gv.r, &w->gv.s, NULL, &proof));
-    if (!failed) failed = check("verify", api.verify(srs, w->gv.assignment.inputs, w->gv.assignment.num_inputs, &proof));
-    if (!failed) failed = check("serialize", api.serialize(&proof, bytes));
+    if (!failed)
+        failed =
+            check("verify", api.verify(srs, w->gv.assignment.inputs, w->gv.assignment.num_inputs, &proof));
+    if (!failed)
+        failed = check("serialize", api.serialize(&proof, bytes));
     if (!failed && memcmp(bytes, w->gv.proof, sizeof bytes) != 0) {
         fprintf(stderr, "the proof is not the expected one\n");
         failed = -1;
