@@ -31,12 +31,13 @@ func BenchmarkProve(b *testing.B) {
 		b.Skip("times on the simulator mean nothing; CUZK_REQUIRE_GPU=1 runs it on a card")
 	}
 	d, _ := open(b, Options{}, cudasim.Config{})
+	maker := newMaker(b)
 	for _, log := range []int{14, 16, 18, 20, 22, 24} {
 		var c *synth.Circuit
 		var p *srs.Params
 		made := sync.OnceFunc(func() {
 			start := time.Now()
-			c, p = circuitOn(b, d, synth.PoRepLike(benchRows(log), 40), 1)
+			c, p = maker.circuit(b, synth.PoRepLike(benchRows(log), 40), 1)
 			b.Logf("2^%d: circuit and parameters in %.2f s", log, time.Since(start).Seconds())
 			start = time.Now()
 			require.NoError(b, d.Load(context.Background(), p))

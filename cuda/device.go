@@ -23,6 +23,12 @@ const (
 	// reserveShare of the free memory, 1/20, is left to others when no budget
 	// is set.
 	reserveShare = 20
+
+	// maxEnqueued is how many jobs may have kernels on the card: one that runs
+	// and one that follows it without a gap. At about 120 launches each they
+	// stay far below the 1,023 outstanding ones at which a launch blocks, which
+	// it would do while it holds the compute lock.
+	maxEnqueued = 2
 )
 
 // ErrBudget is returned by Open for a budget that the context alone exceeds.
@@ -45,14 +51,18 @@ type device struct {
 	closed bool                      // guarded by mu
 	tasks  sync.WaitGroup            // one for every Load and Prove
 
-	launched atomic.Int64 // kernels, since the card was opened
+	enqueued chan struct{} // a token for every job whose kernels are enqueued and have not all run
+	launched atomic.Int64  // kernels, since the card was opened
 }
 
 var _ backend.Device = (*device)(nil)
 
 // openDevice makes the card's context and loads the kernels.
 func openDevice(card *driver.Device, images *image.Set, options Options) (*device, error) {
-	d := &device{card: card, images: images, options: options, sets: map[*srs.Params]*resident{}}
+	d := &device{
+		card: card, images: images, options: options,
+		sets: map[*srs.Params]*resident{}, enqueued: make(chan struct{}, maxEnqueued),
+	}
 	const fixed = contextBytes + sessionBytes
 	if o := options.BudgetBytes; o != 0 && o < fixed+vram.Granule {
 		return nil, fmt.Errorf("%w: %d bytes on gpu%d %s; the context and fixed buffers take %d bytes and a job at least %d more",

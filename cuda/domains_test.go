@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/setup"
+	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/engine/synth"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
@@ -23,6 +25,7 @@ const (
 // gives: bit by bit.
 func TestEveryDomain(t *testing.T) {
 	d, _ := open(t, Options{}, cudasim.Config{})
+	maker := newMaker(t)
 	largest := largestOnSimulator
 	if onCard() {
 		largest = largestOnCard
@@ -38,7 +41,7 @@ func TestEveryDomain(t *testing.T) {
 		}
 		for name, shape := range shapes {
 			t.Run(fmt.Sprintf("2^%d/%s", log, name), func(t *testing.T) {
-				c, p := circuitOn(t, d, shape, uint64(log))
+				c, p := maker.circuit(t, shape, uint64(log))
 				defer func() { assert.NoError(t, p.Release()) }()
 				defer d.Drop(p)
 				r, s := c.Blinding()
@@ -84,4 +87,28 @@ func TestDensities(t *testing.T) {
 func duplicates(s synth.Shape) synth.Shape {
 	s.Duplicates, s.DuplicateGroup = 0.9, 400
 	return s
+}
+
+// maker makes circuits with their parameters on a card.
+type maker struct{ card *setup.Card }
+
+func newMaker(t testing.TB) maker {
+	t.Helper()
+	card, err := setup.OpenFirst()
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, card.Close()) })
+	return maker{card}
+}
+
+// circuit makes one; its points are freed when the test ends.
+func (m maker) circuit(t testing.TB, shape synth.Shape, seed uint64) (*synth.Circuit, *srs.Params) {
+	t.Helper()
+	c, err := synth.New(shape, seed)
+	require.NoError(t, err)
+	set, err := m.card.Points(t.Context(), c.Exponents())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, set.Free()) })
+	p, err := set.Params()
+	require.NoError(t, err)
+	return c, p
 }

@@ -58,6 +58,7 @@ type job struct {
 	ticket   *sched.Ticket
 	logSize  uint32
 	handedOn []int // blocks
+	counted  bool  // holds a token of device.enqueued
 	layout   witnessLayout
 	list     *denseList
 	filling  *filling // if the job loads the set
@@ -88,6 +89,9 @@ func (j *job) run(ctx context.Context) error {
 		Finish: func(ctx context.Context, _ *sched.Ticket) error { return j.finish(ctx) },
 		Stage:  j.task.Stage,
 	})
+	if j.counted {
+		<-j.device.enqueued
+	}
 	// Nothing of the job runs any more: its pinned buffers may be used again.
 	j.filling.release()
 	for _, r := range j.rounds {
@@ -145,6 +149,13 @@ func (j *job) upload(ctx context.Context) (err error) {
 // compute enqueues all kernels, in the compute turn. b and c are handed on as
 // soon as the quotient no longer needs them, and h when it has been sorted.
 func (j *job) compute(ctx context.Context) error {
+	// Waits for earlier tickets only, which need nothing but the card to end.
+	select {
+	case j.device.enqueued <- struct{}{}:
+		j.counted = true
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	if err := j.beginRound(); err != nil {
 		return err
 	}

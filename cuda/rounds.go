@@ -117,6 +117,12 @@ func (j *job) endRound(ctx context.Context) error {
 // nextRound stages what the list had no room for, behind the kernels that read
 // the list last, and enqueues the sums over it.
 func (j *job) nextRound(ctx context.Context) error {
+	if n := len(j.rounds); n >= maxEnqueued {
+		// Few rounds are enqueued at a time, for the reason of maxEnqueued.
+		if err := j.ticket.Await(ctx, j.rounds[n-maxEnqueued].copied); err != nil {
+			return err
+		}
+	}
 	if err := j.ticket.Order(sched.Tiles, j.round.copied); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func New(vk *groth16.VerifyingKey, points *Points) (*Params, error) {
 	if err := checkCounts(counts); err != nil {
 		return nil, fmt.Errorf("srs: set in memory: %w", err)
 	}
-	p := newParams("set in memory", Options{})
+	p := newParams("set in memory", Options{AllowInfinity: true})
 	p.counts, p.vk, p.points = counts, *vk, points
 	return p, nil
 }
