@@ -1,0 +1,117 @@
+package gpu
+
+import (
+	"context"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/cuda"
+	"github.com/libcuzk/libcuzk/cuda/cudatest"
+	"github.com/libcuzk/libcuzk/cuda/setup"
+	"github.com/libcuzk/libcuzk/engine"
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/cpu"
+	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/tests/cudasim"
+)
+
+var (
+	smallest = flag.Int("smallest", 0, "logarithm of the smallest domain of TestCircuits")
+	largest  = flag.Int("largest", -1, "logarithm of the largest domain of TestCircuits; default: 22 on a card, 6 on the simulator")
+)
+
+// onCard reports whether tests run on a card: CUZK_REQUIRE_GPU=1.
+func onCard() bool { return os.Getenv(cudatest.RequireVariable) == "1" }
+
+// pick is one size on a card and another on the simulator.
+func pick[T any](card, simulated T) T {
+	if onCard() {
+		return card
+	}
+	return simulated
+}
+
+// rig is an engine with a GPU, and the CPU beside it.
+type rig struct {
+	*engine.Engine
+	t   *testing.T
+	sim *cudasim.Sim // nil on a card
+	cpu int          // index of the CPU in Devices
+}
+
+func open(t *testing.T, o cuda.Options) *rig {
+	t.Helper()
+	r := &rig{t: t}
+	if !onCard() {
+		r.sim = cudasim.New(t, cudasim.Config{})
+	}
+	r.start(o)
+	return r
+}
+
+func providers(o cuda.Options) []backend.Provider {
+	return []backend.Provider{cuda.NewProvider(o), cpu.New(cpu.Options{})}
+}
+
+// start makes the engine.
+func (r *rig) start(o cuda.Options) {
+	r.t.Helper()
+	e, err := engine.New(engine.Config{Providers: providers(o)})
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { assert.NoError(r.t, e.Close()) })
+	require.Empty(r.t, e.GPUReason(), "the GPU is not used")
+	r.Engine, r.cpu = e, len(e.Devices())-1
+	require.Equal(r.t, backend.CPU, e.Devices()[r.cpu].Backend)
+}
+
+// circuit is a circuit with its parameter set.
+type circuit struct {
+	*synth.Circuit
+	srs  *engine.SRS
+	free func()
+}
+
+// circuit makes a circuit and, on the card, its parameters.
+func (r *rig) circuit(shape synth.Shape, seed uint64) *circuit {
+	r.t.Helper()
+	c, err := synth.New(shape, seed)
+	require.NoError(r.t, err)
+	card, err := setup.OpenFirst()
+	require.NoError(r.t, err)
+	set, err := card.Points(r.t.Context(), c.Exponents())
+	require.NoError(r.t, err)
+	require.NoError(r.t, card.Close())
+	params, err := set.Params()
+	require.NoError(r.t, err)
+	srs, err := r.AddSRS(r.t.Context(), params)
+	require.NoError(r.t, err)
+	return &circuit{c, srs, func() {
+		assert.NoError(r.t, srs.Release())
+		assert.NoError(r.t, set.Free())
+	}}
+}
+
+// partition has the circuit's own blinding scalars, each larger by step.
+func (c *circuit) partition(step uint64) engine.Partition {
+	r, s := c.Blinding()
+	by := fr.NewElement(step)
+	r.Add(&r, &by)
+	s.Add(&s, &by)
+	return engine.Partition{Assignment: c.Assignment(), R: r, S: s}
+}
+
+// prove proves p on a device and verifies the proof by pairing.
+func (r *rig) prove(srs *engine.SRS, p engine.Partition, device int) engine.Proof {
+	r.t.Helper()
+	o := engine.DefaultProveOptions()
+	o.Device = device
+	proof, err := r.Prove(context.Background(), srs, p, o)
+	require.NoError(r.t, err)
+	require.NoError(r.t, srs.Verify(p.Assignment.Inputs, &proof))
+	return proof
+}
