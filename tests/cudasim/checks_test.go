@@ -265,9 +265,11 @@ func TestBlocksOfMemoryGoFromJobToJob(t *testing.T) {
 			l.note(driver.NoteClaim, 1, p, bytes)
 			fill(l, p, 2)
 		}},
-		"claimed while held": {kind: KindHandedOn, parts: []string{"job 2 claims", "job 1 holds"}, steps: func(l *lab, p driver.DevicePtr) {
+		"claimed while held: the first job must not go on": {kind: KindHandedOn, parts: []string{"job 1 uses", "which job 2 holds"}, steps: func(l *lab, p driver.DevicePtr) {
 			l.note(driver.NoteClaim, 1, p, bytes)
+			fill(l, p, 1)
 			l.note(driver.NoteClaim, 2, p, bytes)
+			fill(l, p, 1)
 		}},
 		"handed on twice": {kind: KindHandedOn, parts: []string{"was handed on by job 1"}, steps: func(l *lab, p driver.DevicePtr) {
 			l.note(driver.NoteClaim, 1, p, bytes)

@@ -1,0 +1,154 @@
+//go:build linux && (amd64 || arm64)
+
+// Package jobs runs the engine on simulated devices: many jobs at once, orders
+// of execution that seeds choose, cancels in between.
+package jobs
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/cuda"
+	"github.com/libcuzk/libcuzk/engine"
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/gv"
+	"github.com/libcuzk/libcuzk/tests/cudasim"
+	"github.com/libcuzk/libcuzk/tests/golden"
+)
+
+// SeedsVariable set to n runs n seeds instead of those below.
+const SeedsVariable = "CUZK_SCHEDULES"
+
+const defaultSeeds = 3
+
+func seeds(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv(SeedsVariable)
+	if text == "" {
+		return defaultSeeds
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, SeedsVariable)
+	return n
+}
+
+// known is a golden case with the proofs that bellperson made.
+type known struct {
+	set   *engine.SRS
+	parts []engine.Partition
+	want  []engine.Proof
+}
+
+func newEngine(t *testing.T, o cuda.Options, workers int) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(engine.Config{Providers: []backend.Provider{cuda.NewProvider(o)}, Workers: workers})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	return e
+}
+
+func load(t *testing.T, e *engine.Engine, c golden.Case) known {
+	t.Helper()
+	set, err := e.OpenSRS(t.Context(), c.Params, engine.SRSOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, set.Release()) })
+	k := known{set: set}
+	for _, path := range c.Witnesses {
+		f, err := gv.Read(path)
+		require.NoError(t, err)
+		k.parts = append(k.parts, engine.Partition{Assignment: &f.Assignment, R: f.R, S: f.S})
+		k.want = append(k.want, *f.Proof)
+	}
+	return k
+}
+
+// schedule is one random run: callers start batches of random cases, wait for
+// some, cancel others, and compare every proof they get.
+func schedule(t *testing.T, e *engine.Engine, cases []known, seed uint64) {
+	const callers, rounds = 4, 3
+	var all sync.WaitGroup
+	for caller := range uint64(callers) {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(seed, caller))
+			for range rounds {
+				oneJob(t, e, cases[random.IntN(len(cases))], random)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func oneJob(t *testing.T, e *engine.Engine, k known, random *rand.Rand) {
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer stop()
+	options := engine.DefaultProveOptions()
+	options.Priority = []engine.Priority{engine.PriorityLow, engine.PriorityNormal, engine.PriorityCritical}[random.IntN(3)]
+	job, err := e.Start(ctx, k.set, k.parts, options)
+	if !assert.NoError(t, err) {
+		return
+	}
+	cancelled := random.IntN(4) == 0
+	if cancelled {
+		time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+		job.Cancel()
+	}
+	proofs, err := job.Wait(ctx)
+	if cancelled && errors.Is(err, engine.ErrCancelled) {
+		<-job.Done()
+		return
+	}
+	if assert.NoError(t, err) {
+		assert.Equal(t, k.want, proofs)
+	}
+}
+
+func TestSchedules(t *testing.T) {
+	for name, test := range map[string]struct {
+		sim     cudasim.Config
+		options cuda.Options
+		workers int
+	}{
+		"three workers a device, two devices": {cudasim.Config{Devices: 2}, cuda.Options{}, 3},
+		"five workers, memory for two jobs":   {cudasim.Config{}, cuda.Options{BudgetBytes: 750 << 20}, 5},
+		"one worker":                          {cudasim.Config{}, cuda.Options{}, 1},
+		"witnesses that go in rounds":         {cudasim.Config{}, cuda.Options{ListScalars: 100}, 3},
+	} {
+		for seed := range uint64(seeds(t)) {
+			t.Run(name+", seed "+strconv.FormatUint(seed+1, 10), func(t *testing.T) {
+				test.sim.Seed = seed + 1
+				cudasim.New(t, test.sim)
+				e := newEngine(t, test.options, test.workers)
+				var cases []known
+				for _, name := range []string{"one", "oneinp", "two", "zero", "mimc"} {
+					c, err := golden.Named(name)
+					require.NoError(t, err)
+					cases = append(cases, load(t, e, c))
+				}
+				schedule(t, e, cases, seed)
+			})
+		}
+	}
+}
+
+func TestTheMainExample(t *testing.T) {
+	c, err := golden.Large()
+	if errors.Is(err, golden.ErrAbsent) && os.Getenv(golden.DirEnv) == "" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	cudasim.New(t, cudasim.Config{Declared: true})
+	e := newEngine(t, cuda.Options{}, 1)
+	k := load(t, e, c)
+	proof, err := e.Prove(t.Context(), k.set, k.parts[0], engine.DefaultProveOptions())
+	require.NoError(t, err)
+	assert.Equal(t, k.want[0], proof)
+}
