@@ -44,10 +44,12 @@ var table = []Case{
 // Dir is the directory of the small cases.
 func Dir() (string, error) {
 	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
-		return filepath.Dir(file), nil
+		if _, err := os.Stat(file); err == nil {
+			return filepath.Dir(file), nil
+		}
 	}
-	// Built with -trimpath: a test runs in its package's directory, so the
-	// repository root is above it.
+	// Built with -trimpath, or on another machine: a test runs in its package's
+	// directory, so the repository root is above it.
 	at, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("golden: %w", err)
