@@ -79,18 +79,15 @@ func TestTooSmallABudgetIsRefusedWithNumbers(t *testing.T) {
 	shape := synth.Dense(pick(1<<16, 1<<9), 3)
 	try := func(t *testing.T, bytes uint64) error {
 		r := open(t, cuda.Options{BudgetBytes: bytes})
-		c, err := synth.New(shape, 1)
-		require.NoError(t, err)
-		params, err := c.Params()
-		require.NoError(t, err)
-		srs, err := r.AddSRS(t.Context(), params)
+		c, err := r.addCircuit(shape, 1)
 		if err != nil {
 			t.Log(err)
 			return err
 		}
-		p := (&circuit{Circuit: c}).partition(0)
-		assert.Equal(t, c.ExpectedProof(p.R, p.S), r.prove(srs, p, engine.AnyDevice))
-		return srs.Release()
+		defer c.free()
+		p := c.partition(0)
+		assert.Equal(t, c.ExpectedProof(p.R, p.S), r.prove(c.srs, p, engine.AnyDevice))
+		return nil
 	}
 	var budget uint64
 	t.Run("not even the context fits", func(t *testing.T) {

@@ -96,6 +96,29 @@ func (r *rig) circuit(shape synth.Shape, seed uint64) *circuit {
 	}}
 }
 
+// circuitOfCPU is circuit with parameters made on the CPU: for small ones, the
+// card does nothing then but prove.
+func (r *rig) circuitOfCPU(shape synth.Shape, seed uint64) *circuit {
+	r.t.Helper()
+	c, err := r.addCircuit(shape, seed)
+	require.NoError(r.t, err)
+	return c
+}
+
+// addCircuit is circuitOfCPU, or why the engine refuses the parameters.
+func (r *rig) addCircuit(shape synth.Shape, seed uint64) (*circuit, error) {
+	r.t.Helper()
+	c, err := synth.New(shape, seed)
+	require.NoError(r.t, err)
+	params, err := c.Params()
+	require.NoError(r.t, err)
+	srs, err := r.AddSRS(r.t.Context(), params)
+	if err != nil {
+		return nil, err
+	}
+	return &circuit{c, srs, func() { assert.NoError(r.t, srs.Release()) }}, nil
+}
+
 // partition has the circuit's own blinding scalars, each larger by step.
 func (c *circuit) partition(step uint64) engine.Partition {
 	r, s := c.Blinding()

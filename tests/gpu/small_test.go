@@ -19,7 +19,7 @@ func TestSmallProofs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, o)
 			for _, shape := range []synth.Shape{synth.PoRepLike(pick(1500, 200), 7), synth.Dense(pick(300, 70), 3)} {
-				c := r.circuit(shape, 1)
+				c := r.circuitOfCPU(shape, 1)
 				p := c.partition(0)
 				proof := r.prove(c.srs, p, engine.AnyDevice)
 				require.Equal(t, c.ExpectedProof(p.R, p.S), proof)
