@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/libcuzk/libcuzk/engine/cpu/curve"
+import (
+	"github.com/libcuzk/libcuzk/engine/cpu/curve"
+	"github.com/libcuzk/libcuzk/engine/cpu/ntt"
+)
 
 // choose picks the fastest code that the processor has the instructions for.
 func (d *Device) choose(options Options) {
@@ -8,6 +11,7 @@ func (d *Device) choose(options Options) {
 	if vectorized(options) {
 		d.g1 = summersG1(d, curve.NewG1)
 		d.g2 = summersG2(d, curve.NewG2)
+		d.newPlan = ntt.NewVector
 	}
 }
 

@@ -2560,6 +2560,7 @@ loop:
 	VPADDQ.BCST multiples<>+240(SB), Z14, Z14
 	VPADDQ.BCST multiples<>+248(SB), Z15, Z15
 	VPSUBQ.BCST reciprocal<>+0(SB), Z15, Z30
+	VPMAXSQ.BCST multiples<>+0(SB), Z30, Z30
 	VPMULUDQ.BCST reciprocal<>+8(SB), Z30, Z30
 	VPSRLQ $32, Z30, Z30
 	VPERMQ columns<>+0(SB), Z30, Z19
@@ -2690,6 +2691,7 @@ loop:
 	VPADDQ.BCST multiples<>+176(SB), Z6, Z6
 	VPADDQ.BCST multiples<>+184(SB), Z7, Z7
 	VPSUBQ.BCST reciprocal<>+0(SB), Z7, Z30
+	VPMAXSQ.BCST multiples<>+0(SB), Z30, Z30
 	VPMULUDQ.BCST reciprocal<>+8(SB), Z30, Z30
 	VPSRLQ $32, Z30, Z30
 	VPERMQ columns<>+0(SB), Z30, Z19
@@ -6113,6 +6115,7 @@ loop:
 	VPADDQ.BCST multiples<>+240(SB), Z14, Z14
 	VPADDQ.BCST multiples<>+248(SB), Z15, Z15
 	VPSUBQ.BCST reciprocal<>+0(SB), Z15, Z30
+	VPMAXSQ.BCST multiples<>+0(SB), Z30, Z30
 	VPMULUDQ.BCST reciprocal<>+8(SB), Z30, Z30
 	VPSRLQ $32, Z30, Z30
 	VPERMQ columns<>+0(SB), Z30, Z19
@@ -6366,6 +6369,7 @@ loop:
 	VPADDQ.BCST multiples<>+240(SB), Z14, Z14
 	VPADDQ.BCST multiples<>+248(SB), Z15, Z15
 	VPSUBQ.BCST reciprocal<>+0(SB), Z15, Z30
+	VPMAXSQ.BCST multiples<>+0(SB), Z30, Z30
 	VPMULUDQ.BCST reciprocal<>+8(SB), Z30, Z30
 	VPSRLQ $32, Z30, Z30
 	VPERMQ columns<>+0(SB), Z30, Z19
@@ -6565,6 +6569,7 @@ loop:
 	VPADDQ.BCST multiples<>+176(SB), Z6, Z6
 	VPADDQ.BCST multiples<>+184(SB), Z7, Z7
 	VPSUBQ.BCST reciprocal<>+0(SB), Z7, Z30
+	VPMAXSQ.BCST multiples<>+0(SB), Z30, Z30
 	VPMULUDQ.BCST reciprocal<>+8(SB), Z30, Z30
 	VPSRLQ $32, Z30, Z30
 	VPERMQ columns<>+0(SB), Z30, Z19
@@ -6733,6 +6738,7 @@ loop:
 	VPADDQ.BCST multiples<>+176(SB), Z6, Z6
 	VPADDQ.BCST multiples<>+184(SB), Z7, Z7
 	VPSUBQ.BCST reciprocal<>+0(SB), Z7, Z30
+	VPMAXSQ.BCST multiples<>+0(SB), Z30, Z30
 	VPMULUDQ.BCST reciprocal<>+8(SB), Z30, Z30
 	VPSRLQ $32, Z30, Z30
 	VPERMQ columns<>+0(SB), Z30, Z19

@@ -52,6 +52,9 @@ func z(i int) string { return fmt.Sprintf("Z%d", i) }
 type field struct {
 	p     *big.Int
 	limbs int
+	// topShift is how far the highest limb is shifted in reduce, so that it
+	// fits in 32 bits with room for small multiples of p.
+	topShift int
 }
 
 const limbBits = 52
@@ -66,8 +69,8 @@ func hexInt(s string) *big.Int {
 
 // fp and fr are the base and the scalar field of BLS12-381.
 var (
-	fp = field{hexInt("1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab"), 8}
-	fr = field{hexInt("73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001"), 5}
+	fp = field{hexInt("1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab"), 8, 0}
+	fr = field{hexInt("73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001"), 5, 32}
 )
 
 // split returns the limbs of n.
@@ -94,9 +97,6 @@ func (k field) times(n int64) []uint64 {
 func (k field) pow2(n int) []uint64 {
 	return k.split(new(big.Int).Exp(big.NewInt(2), big.NewInt(int64(n)), k.p))
 }
-
-// montgomeryBits is the logarithm of the Montgomery factor R.
-func (k field) montgomeryBits() int { return k.limbs * limbBits }
 
 // negInverse is -1/p mod 2^52.
 func (k field) negInverse() uint64 {

@@ -17,7 +17,7 @@ const (
 	regT3   = 31 // scratch
 )
 
-// loadConstants fills the constant registers.
+// loadConstants fills the constant registers, by way of AX.
 func (a *asm) loadConstants(k field) {
 	for j, w := range k.times(1) {
 		a.f("MOVQ $%#x, AX", w)
@@ -29,10 +29,10 @@ func (a *asm) loadConstants(k field) {
 	a.f("VPBROADCASTQ AX, %s", z(regMask))
 }
 
-// product is one a·b of a sum of products: a in memory at the operand a, or a
-// constant at the symbol aConst; b in registers from regB, or in memory at the
-// operand b.
-type product struct{ a, aConst, b string }
+// product is one a·b of a sum of products: a in memory at the operand a, or
+// the same for all lanes at aSame, or a constant at the symbol aConst; b in
+// registers from regB, or in memory at the operand b.
+type product struct{ a, aSame, aConst, b string }
 
 // montgomery sets the registers it returns to Σ products / R, normalized: Montgomery
 // multiplication, limb by limb of a, low and high halves of 52-bit products
@@ -51,6 +51,10 @@ func (a *asm) montgomery(k field, products ...product) []int {
 		load := func(p product) {
 			if p.aConst != "" {
 				a.f("VPBROADCASTQ %s<>+%d(SB), %s", p.aConst, 8*i, z(regA))
+				return
+			}
+			if p.aSame != "" {
+				a.f("VPBROADCASTQ %s, %s", offset(p.aSame, 8*i), z(regA))
 				return
 			}
 			a.f("VMOVDQU64 %s, %s", offset(p.a, 64*i), z(regA))
@@ -148,14 +152,18 @@ func (a *asm) subtract(x []int, at string) {
 const maxMultiple = 7
 
 // reduce subtracts a multiple of p so that what is left, once normalized, is
-// in 0 .. 1.001·p. The number must be in 0.9·p .. 7.9·p, and each limb below
+// in 0 .. 1.001·p. The number must be in 0 .. 7.9·p, and each limb below
 // 2^54.6 in absolute value.
 //
 // The highest limb tells the multiple: the lower ones add up to less than 8 of
-// its units, and p has 2^16.7 of them.
+// its units, and p has at least 2^16.7 of them, 2^14.8 after the shift.
 func (a *asm) reduce(k field, x []int) {
 	top := x[len(x)-1]
 	a.f("VPSUBQ.BCST reciprocal<>+0(SB), %s, %s", z(top), z(regT2))
+	a.f("VPMAXSQ.BCST multiples<>+0(SB), %s, %[1]s", z(regT2)) // with zero
+	if k.topShift > 0 {
+		a.f("VPSRLQ $%d, %s, %s", k.topShift, z(regT2), z(regT2))
+	}
 	a.f("VPMULUDQ.BCST reciprocal<>+8(SB), %s, %s", z(regT2), z(regT2))
 	a.f("VPSRLQ $32, %s, %s", z(regT2), z(regT2))
 	for j, r := range x {
@@ -179,7 +187,7 @@ func (a *asm) multipleTables(k field) {
 	const slack = 8
 	a.words("multiples", rows)
 	a.words("columns", columns)
-	a.words("reciprocal", []uint64{slack, (1 << 32) / (top + 1)})
+	a.words("reciprocal", []uint64{slack, (1 << 32) / (top>>k.topShift + 1)})
 }
 
 // transpose turns eight rows in Z0-Z7 into eight columns in the registers it

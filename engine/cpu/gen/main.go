@@ -1,7 +1,8 @@
 // Command gen writes the assembly of the CPU back end: field arithmetic on
 // eight elements at a time with AVX-512 IFMA.
 //
-//	go run ./engine/cpu/gen curve > engine/cpu/curve/zifma_amd64.s
+//	go run ./engine/cpu/gen curve engine/cpu/curve/zifma_amd64.s
+//	go run ./engine/cpu/gen ntt engine/cpu/ntt/zifma_amd64.s
 package main
 
 import (
@@ -11,10 +12,10 @@ import (
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: gen curve FILE")
+		fmt.Fprintln(os.Stderr, "usage: gen curve|ntt FILE")
 		os.Exit(2)
 	}
-	makers := map[string]func() string{"curve": curveFile}
+	makers := map[string]func() string{"curve": curveFile, "ntt": nttFile}
 	make, ok := makers[os.Args[1]]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "gen: no file %q\n", os.Args[1])

@@ -15,7 +15,13 @@ import (
 // maker makes a plan; the tests run for every kernel.
 type maker func(*mem.Pool, int) (Plan, error)
 
-func makers() map[string]maker { return map[string]maker{"portable": New} }
+func makers() map[string]maker {
+	m := map[string]maker{"portable": New}
+	if vector := vectorMaker(); vector != nil {
+		m["vector"] = vector
+	}
+	return m
+}
 
 func randomRows(n int) []fr.Element {
 	rows := make([]fr.Element, n)

@@ -34,10 +34,7 @@ func (t *transform[V]) each(n int, do func(lo, hi int)) {
 // until blocks are small, then block after block.
 func (t *transform[V]) forward(x []V, j int) {
 	blocks, size := 1, len(x)
-	for ; size > t.blockSize(); blocks, size = blocks*4, size/4 {
-		if size < 4 {
-			break
-		}
+	for ; t.tooLarge(size); blocks, size = blocks*4, size/4 {
 		for b := range blocks {
 			block, q := x[b*size:(b+1)*size], size/4
 			t.each(q, func(lo, hi int) {
@@ -51,7 +48,7 @@ func (t *transform[V]) forward(x []V, j int) {
 // inverse undoes forward, but for a factor of m.
 func (t *transform[V]) inverse(x []V, j int) {
 	blocks, size := 1, len(x)
-	for size > t.blockSize() && size >= 4 {
+	for t.tooLarge(size) {
 		blocks, size = blocks*4, size/4
 	}
 	t.blocks(blocks, func(b int) { t.plan.inverseBlock(x[b*size:(b+1)*size], j*blocks+b) })
@@ -66,12 +63,14 @@ func (t *transform[V]) inverse(x []V, j int) {
 	}
 }
 
-// blockSize is the largest block, in elements of V, that is done in one go: by
-// cache, and such that all workers have some.
-func (t *transform[V]) blockSize() int {
+// tooLarge reports whether a block of size elements of V is to be cut in four:
+// for the cache, or so that all workers have some. Leaves are done on as many
+// elements of V as one holds.
+func (t *transform[V]) tooLarge(size int) bool {
 	const blocksPerWorker = 2
-	small := t.plan.m / (t.workers * blocksPerWorker)
-	return max(1, min(blockElems, max(small, 64))/t.plan.elems())
+	e := t.plan.elems()
+	perWorker := t.plan.m / (t.workers * blocksPerWorker)
+	return size*e > min(blockElems, perWorker) && size/4 >= e
 }
 
 func (t *transform[V]) blocks(n int, do func(b int)) {

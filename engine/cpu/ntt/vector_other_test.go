@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package ntt
+
+func vectorMaker() maker { return nil }
