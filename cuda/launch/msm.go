@@ -12,21 +12,21 @@ const (
 	minWindow, maxWindow = 4, 22
 	minRun, maxRun       = 8, 256
 	runThreadsLog        = 18 // about this many runs (log2) before they grow
-	mergeRun             = 16
-	minChunk, maxChunk   = 4, 64
-	chunkThreadsLog      = 16
-	sumBlocks            = 64 // first level of a sum, at most, a segment
-	maxPairs             = 1 << 31
-	digitLimbs           = 9
+	// Runs of heads: the first level has about a head a run to add, the later
+	// ones only those of buckets that span many runs.
+	minMergeRun, maxMergeRun = 4, 16
+	mergeThreadsLog          = 16
+	laterMergeRun            = 32
+	minChunk, maxChunk       = 4, 64
+	chunkThreadsLog          = 16
+	sumBlocks                = 64 // first level of a sum, at most, a segment
+	maxPairs                 = 1 << 31
 	// A bucket costs two full additions of 14 products and its share of the
 	// chunk's multiple; a pair one mixed addition of 10.
 	bucketCost, pairCost = 34, 10
 )
 
 var (
-	kernelHistogram = declare[sortArgs]("sort", "cuzk_msm_histogram", 256)
-	kernelScatter   = declare[sortArgs]("sort", "cuzk_msm_scatter", 256)
-
 	kernelAccumulate = [...]*Kernel{
 		declare[accumulateArgs]("g1_accumulate", "cuzk_msm_g1_accumulate", 128),
 		declare[accumulateArgs]("g2", "cuzk_msm_g2_accumulate", 128),
@@ -44,13 +44,6 @@ var (
 		declare[sumArgs]("g2", "cuzk_msm_g2_sum", 64),
 	}
 )
-
-type sortArgs struct {
-	scalars, positions, counts, sorted uint64
-	k                                  [digitLimbs]uint32
-	n, c, firstWindow, windows         uint32
-	_                                  uint32
-}
 
 type accumulateArgs struct {
 	points, sorted, offsets, buckets, heads, headBuckets uint64
@@ -81,6 +74,10 @@ type MSM struct {
 	Windows uint32 // ceil(256 / c)
 	Batch   uint32 // windows worked on at a time
 	Groups  []Group
+
+	// partitionLog is log2 of the partitions of a window in a sort in two steps,
+	// 0 for a sort in one.
+	partitionLog uint32
 
 	run   uint32 // pairs a thread adds up
 	chunk uint32 // buckets a thread reduces; a power of two, so it divides a window's
@@ -113,6 +110,10 @@ func (p MSM) shape(window, windows, batch uint32) MSM {
 	p.Window, p.Windows, p.Batch = window, windows, batch
 	p.run = uint32(min(max(p.pairs()>>runThreadsLog, minRun), maxRun))
 	chunk := uint32(1) << (max(bits.Len64(p.buckets()), chunkThreadsLog+1) - chunkThreadsLog - 1)
+	p.partitionLog = 0
+	if p.N >= partitionFrom {
+		p.partitionLog = p.bestPartition()
+	}
 	p.chunk = min(max(chunk, minChunk), maxChunk, p.perWindow())
 	return p
 }
@@ -132,7 +133,15 @@ func (p MSM) perWindow() uint32 { return 1 << (p.Window - 1) }
 func (p MSM) buckets() uint64   { return uint64(p.Batch) * uint64(p.perWindow()) }
 func (p MSM) pairs() uint64     { return uint64(p.Batch) * uint64(p.N) }
 
-func (p MSM) runs() uint32   { return blocks(p.pairs(), uint64(p.run)) }
+func (p MSM) runs() uint32 { return blocks(p.pairs(), uint64(p.run)) }
+
+// mergeRun is the run of the first level of merging.
+func (p MSM) mergeRun() uint32 {
+	return min(max(p.runs()>>mergeThreadsLog, minMergeRun), maxMergeRun)
+}
+
+func (p MSM) mergedRuns() uint32 { return blocks(uint64(p.runs()), uint64(p.mergeRun())) }
+
 func (p MSM) chunks() uint64 { return p.buckets() / uint64(p.chunk) }
 
 func (p MSM) sumBytes() uint64 {
@@ -155,9 +164,11 @@ func (p MSM) ScratchBytes() uint64 {
 // ResultBytes is the size of one group's result: a sum for each window.
 func (p MSM) ResultBytes(g Group) uint64 { return uint64(p.Windows) * g.SumBytes() }
 
-// msmScratch is the layout of scratch.
+// msmScratch is the layout of scratch. The entries of a sort in two steps lie
+// where the sums go afterwards.
 type msmScratch struct {
 	counts, offsets, scanSums, sorted Range
+	partitionCounts, starts, entries  Range
 	buckets, chunkSums, blockSums     Range
 	heads, headBuckets                [2]Range
 	end                               uint64
@@ -166,12 +177,15 @@ type msmScratch struct {
 func (p MSM) scratch(whole Range) msmScratch {
 	l := layout{whole: whole}
 	n, point := p.buckets(), p.sumBytes()
-	heads := [2]uint64{uint64(p.runs()), uint64(blocks(uint64(p.runs()), mergeRun))}
+	heads := [2]uint64{uint64(p.runs()), uint64(p.mergedRuns())}
 	var s msmScratch
+	s.partitionCounts = l.take(uint64(p.partitions()) * WordBytes)
 	s.counts = l.take(n * WordBytes)
 	s.offsets = l.take((n + 1) * WordBytes)
+	s.starts = l.take((uint64(p.partitions()) + 1) * WordBytes)
 	s.scanSums = l.take(scanSumsBytes(uint32(n)))
 	s.sorted = l.take(p.pairs() * WordBytes)
+	sums := l
 	s.buckets = l.take(n * point)
 	for i := range heads {
 		s.heads[i] = l.take(heads[i] * point)
@@ -179,7 +193,10 @@ func (p MSM) scratch(whole Range) msmScratch {
 	}
 	s.chunkSums = l.take(p.chunks() * point)
 	s.blockSums = l.take(uint64(p.Batch) * sumBlocks * point)
-	s.end = l.used
+	if p.partitionLog > 0 {
+		s.entries = sums.take(p.pairs() * entryBytes)
+	}
+	s.end = max(l.used, sums.used)
 	return s
 }
 
@@ -215,34 +232,6 @@ func (p MSM) Calls(in MSMInput) []Call {
 	return calls
 }
 
-// sort fills s.sorted and s.offsets for windows first, first + 1, ...
-func (p MSM) sort(in MSMInput, s msmScratch, first uint32) []Call {
-	n := uint32(p.buckets())
-	args := sortArgs{
-		scalars: in.Scalars.Addr, positions: in.Positions.Addr, counts: s.counts.Addr, sorted: s.sorted.Addr,
-		k: p.digitConstant(), n: p.N, c: p.Window, firstWindow: first, windows: p.Batch,
-	}
-	if in.Positions.Bytes == 0 {
-		args.positions = 0
-	}
-	access := []Access{
-		reads(in.Scalars, uint64(p.N)*FrBytes), {in.Positions, Read},
-		updates(s.counts, uint64(n)*WordBytes), writes(s.sorted, p.pairs()*WordBytes),
-	}
-	calls := []Call{Fill(s.counts, n, 0), call(kernelHistogram, uint64(p.N), args, append([]Access(nil), access[:3]...)...)}
-	calls = append(calls, scan(s.counts, s.offsets, s.scanSums, n)...)
-	return append(calls, call(kernelScatter, uint64(p.N), args, access...))
-}
-
-// digitConstant is sum over the windows w of 2^(c w + c - 1): msm/digits.cuh.
-func (p MSM) digitConstant() (k [digitLimbs]uint32) {
-	for w := uint32(0); w < p.Windows; w++ {
-		bit := p.Window*w + p.Window - 1
-		k[bit/32] |= 1 << (bit % 32)
-	}
-	return k
-}
-
 // accumulate fills s.buckets from the sorted pairs.
 func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 	n, runs := uint32(p.buckets()), p.runs()
@@ -260,13 +249,14 @@ func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 	}, append(heads(0, runs, Write), Access{points, Read}, reads(s.sorted, p.pairs()*WordBytes), offsets,
 		Access{buckets, Write})...)}
 	// One run has no head: it starts every bucket it touches.
+	run := p.mergeRun()
 	for from := 0; runs > 1; from = 1 - from {
-		next := blocks(uint64(runs), mergeRun)
+		next := blocks(uint64(runs), uint64(run))
 		calls = append(calls, call(kernelMerge[g], uint64(next), mergeArgs{
 			in: s.heads[from].Addr, inBuckets: s.headBuckets[from].Addr, buckets: s.buckets.Addr,
-			out: s.heads[1-from].Addr, outBuckets: s.headBuckets[1-from].Addr, n: runs, run: mergeRun,
+			out: s.heads[1-from].Addr, outBuckets: s.headBuckets[1-from].Addr, n: runs, run: run,
 		}, append(append(heads(from, runs, Read), heads(1-from, next, Write)...), Access{buckets, ReadWrite})...))
-		runs = next
+		runs, run = next, laterMergeRun
 	}
 	return calls
 }

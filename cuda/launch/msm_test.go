@@ -59,8 +59,11 @@ func plan(t *testing.T, n int, groups ...launch.Group) launch.MSM {
 func TestMSMOfEverySize(t *testing.T) {
 	r := open(t)
 	for _, n := range sizes([]int{0, 1, 2, 3, 4, 5, 31, 32, 33, 127, 128, 129, 600},
-		[]int{1023, 1024, 1025, 16383, 16384, 16385, 1<<17 + 1}) {
-		r.msm(t, plan(t, n, launch.G1, launch.G2), r.scalars(n), r.logs(n), nil, "random")
+		[]int{1023, 1024, 1025, 16383, 16384, 16385, 1<<19 + 1}) {
+		p := plan(t, n, launch.G1, launch.G2)
+		r.msm(t, p, r.scalars(n), r.logs(n), nil, "random")
+		p = plan(t, n, launch.G1)
+		r.msm(t, p.Partitioned(), r.scalars(n), r.logs(n), nil, "random, sorted in two steps")
 	}
 }
 
@@ -88,10 +91,12 @@ func TestMSMOfEdgeScalars(t *testing.T) {
 		"one value other than zero":     func(i int) fr.Element { return map[bool]fr.Element{true: random}[i == 77] },
 		"half equal, the others random": func(i int) fr.Element { return map[bool]fr.Element{true: random, false: r.scalar()}[i%2 == 0] },
 	}
-	for _, n := range sizes([]int{200}, []int{5000, 1 << 17}) {
-		p := plan(t, n, launch.G1, launch.G2)
+	for _, n := range sizes([]int{200}, []int{30000}) {
+		p, logs := plan(t, n, launch.G1, launch.G2), r.logs(n)
 		for name, f := range cases {
-			r.msm(t, p, fill(n, f), r.logs(n), nil, name)
+			scalars := fill(n, f)
+			r.msm(t, p, scalars, logs, nil, name)
+			r.msm(t, plan(t, n, launch.G1).Partitioned(), scalars, logs, nil, name+", sorted in two steps")
 		}
 		same := fill(n, func(int) fr.Element { return random })
 		r.msm(t, p, r.scalars(n), same, nil, "all points equal")
@@ -119,6 +124,7 @@ func TestMSMOfGatheredPoints(t *testing.T) {
 	}
 	p := plan(t, n, launch.G1, launch.G2)
 	r.msm(t, p, r.scalars(n), r.logs(pool), positions, "gathered")
+	r.msm(t, p.Partitioned(), r.scalars(n), r.logs(pool), positions, "gathered, sorted in two steps")
 	for i := range positions {
 		positions[i] = launch.None
 	}
@@ -139,15 +145,17 @@ func TestMSMPlans(t *testing.T) {
 			break
 		}
 		require.LessOrEqual(t, p.ScratchBytes(), limit)
-		in := launch.MSMInput{
-			Scalars: upload(r, scalars), Scratch: r.memory(p.ScratchBytes()),
-			Points: []launch.Range{upload(r, pointsG1(logs))}, Results: []launch.Range{r.memory(p.ResultBytes(launch.G1))},
+		for _, p := range []launch.MSM{p, p.Partitioned()} {
+			in := launch.MSMInput{
+				Scalars: upload(r, scalars), Scratch: r.memory(p.ScratchBytes()),
+				Points: []launch.Range{upload(r, pointsG1(logs))}, Results: []launch.Range{r.memory(p.ResultBytes(launch.G1))},
+			}
+			for _, c := range p.Calls(in) { // one by one: with tiny scratch they are many
+				r.Launch(c)
+			}
+			got := p.ResultG1(download[byte](r, in.Results[0], int(in.Results[0].Bytes)))
+			require.Equal(t, multipleG1(dot(scalars, logs)), affineG1(got), "%d windows of %d bits, %d at a time", p.Windows, p.Window, p.Batch)
 		}
-		for _, c := range p.Calls(in) { // one by one: with tiny scratch they are many
-			r.Launch(c)
-		}
-		got := p.ResultG1(download[byte](r, in.Results[0], int(in.Results[0].Bytes)))
-		require.Equal(t, multipleG1(dot(scalars, logs)), affineG1(got), "%d windows of %d bits, %d at a time", p.Windows, p.Window, p.Batch)
 	}
 }
 

@@ -3,10 +3,14 @@ package launch
 // Twins of the constants in msm/sort.cu.
 const scanTile = 2048
 
+// scanBlock is how many elements one block scans rather than three launches.
+const scanBlock = 1 << 14
+
 var (
 	kernelFill      = declare[fillArgs]("sort", "cuzk_fill", 256)
 	kernelScanSums  = declare[scanArgs]("sort", "cuzk_scan_sums", 256)
 	kernelScanTop   = declare[scanArgs]("sort", "cuzk_scan_top", 1024)
+	kernelScanBlock = declare[scanArgs]("sort", "cuzk_scan_block", 1024)
 	kernelScanApply = declare[scanArgs]("sort", "cuzk_scan_apply", 256)
 )
 
@@ -31,6 +35,10 @@ func scanSumsBytes(n uint32) uint64 { return uint64(blocks(uint64(n), scanTile))
 // in[i] for i < n too. sums is scratch of scanSumsBytes(n).
 func scan(in, out, sums Range, n uint32) []Call {
 	args := scanArgs{in: in.Addr, sums: sums.Addr, out: out.Addr, n: n}
+	if n <= scanBlock {
+		return []Call{gridCall(kernelScanBlock, 1, 1, args,
+			updates(in, uint64(n)*WordBytes), writes(out, (uint64(n)+1)*WordBytes))}
+	}
 	bytes, tiles := uint64(n)*WordBytes, scanSumsBytes(n)
 	grid := blocks(uint64(n), scanTile)
 	return []Call{

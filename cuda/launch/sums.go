@@ -5,7 +5,7 @@ const (
 	rankTile = 1024
 	onesTile = 4096
 	// onesBlocks fills a large card several times over, and leaves few sums.
-	onesBlocks = 1024
+	onesBlocks = 2048
 )
 
 // None in an array of positions: no point.

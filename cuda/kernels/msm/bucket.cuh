@@ -9,6 +9,7 @@
 #pragma once
 
 #include "curve/groups.cuh"
+#include "msm/search.cuh"
 
 namespace cuzk {
 
@@ -23,17 +24,21 @@ template <class G> struct AccumulateArgs {
     u32 pad;
 };
 
-// The largest b in [low, n) with offsets[b] <= e, for offsets[low] <= e.
-CUZK_FN u32 bucket_of(const u32 *offsets, u32 low, u32 n, u32 e) {
-    u32 high = n;
-    while (high - low > 1) {
-        u32 middle = low + (high - low) / 2;
-        if (constant_load(offsets, middle) <= e)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+// The bucket of pair e, which is the first after those of bucket b.
+CUZK_FN u32 bucket_after(const u32 *offsets, u32 b, u32 n, u32 e) {
+    b++;
+    if (constant_load(offsets, b + 1) > e)
+        return b;
+    return bucket_of(offsets, b, n, e); // past empty buckets
+}
+
+// The run's part of bucket b: a head if an earlier run has started it.
+template <class G>
+CUZK_FN void store_bucket(const AccumulateArgs<G> &a, u64 run, u32 b, u32 head, const XYZZ<typename G::F> &sum) {
+    if (b == head)
+        global_store(a.heads, run, sum);
+    else
+        global_store(a.buckets, b, sum);
 }
 
 template <class G> CUZK_FN void accumulate(const AccumulateArgs<G> &a) {
@@ -50,31 +55,24 @@ template <class G> CUZK_FN void accumulate(const AccumulateArgs<G> &a) {
         u32 next = constant_load(a.offsets, b + 1);
         if (constant_load(a.offsets, b) < e)
             head = b;
+        // The lanes of a warp meet again after each change of bucket, so that
+        // they add together.
         XYZZ<F> sum = XYZZ<F>::infinity();
         CUZK_NO_UNROLL
-        for (;;) {
+        for (; e < end; e++) {
+            if (e == next) {
+                store_bucket(a, t, b, head, sum);
+                sum = XYZZ<F>::infinity();
+                b = bucket_after(a.offsets, b, a.buckets_n, e);
+                next = constant_load(a.offsets, b + 1);
+            }
             u32 entry = constant_load(a.sorted, e);
             Affine<F> p = constant_load(a.points, entry & 0x7fffffffu);
             if (entry >> 31)
                 p = -p;
             sum.add(p);
-            e++;
-            if (e < next && e < end)
-                continue;
-            if (b == head)
-                global_store(a.heads, t, sum);
-            else
-                global_store(a.buckets, b, sum);
-            if (e >= end)
-                break;
-            sum = XYZZ<F>::infinity();
-            b++;
-            next = constant_load(a.offsets, b + 1);
-            if (next <= e) { // empty buckets between
-                b = bucket_of(a.offsets, b, a.buckets_n, e);
-                next = constant_load(a.offsets, b + 1);
-            }
         }
+        store_bucket(a, t, b, head, sum);
     }
     global_store(a.head_buckets, t, head);
 }

@@ -1,26 +1,14 @@
-// Counting sort of (bucket, point) pairs: histogram, scan, scatter. A pair
-// exists for each scalar and window with a nonzero digit d; its bucket is
-// (window - first_window) 2^(c-1) + |d| - 1 and its value is the point's
-// position with the digit's sign in bit 31. The order within a bucket is
-// arbitrary.
+// Counting sort of the pairs of an MSM (msm/pairs.cuh) by bucket: histogram,
+// scan, scatter. The order within a bucket is arbitrary. This is the way for
+// few scalars; msm/partition.cu has the one for many.
 //
 // Data map: one thread a scalar, for all windows of the group, in both passes,
 // so that the digits need no memory. 256 threads a block; no shared memory
 // except in the scan. Atomics of lanes that agree with lane 0 are joined,
 // which keeps equal scalars from queueing on one address.
-#include "msm/digits.cuh"
+#include "msm/pairs.cuh"
 
 namespace cuzk {
-
-struct SortArgs {
-    const Fr *scalars;      // scalars[n], Montgomery
-    const u32 *positions;   // positions[n] of the points, NONE to leave one out; or null: i
-    u32 *counts;            // counts[windows << (c - 1)]: histogram adds, scatter uses as cursors
-    u32 *sorted;            // scatter writes
-    u32 k[DIGIT_LIMBS];     // digits.cuh
-    u32 n, c, first_window, windows;
-    u32 pad;
-};
 
 // Adds one to counts[key] for every lane whose key is not NONE and returns the
 // value before. All lanes of the warp call.
@@ -37,22 +25,12 @@ CUZK_FN u32 count_up(u32 *counts, u32 key) {
 }
 
 template <bool SCATTER> CUZK_FN void sort_pass(const SortArgs &a) {
-    u64 i = global_thread();
-    bool have = i < a.n;
-    u32 position = have ? (a.positions ? constant_load(a.positions, i) : (u32)i) : NONE;
-    have = position != NONE;
-    Digits digits(have ? constant_load(a.scalars, i) : Fr::zero(), a.k);
-    u32 half = 1u << (a.c - 1);
+    Pairs pairs(a, global_thread());
     CUZK_NO_UNROLL
-    for (u32 w = 0; w < a.first_window + a.windows; w++) {
-        int d = digits.next(a.c);
-        if (w < a.first_window)
-            continue;
-        u32 magnitude = d < 0 ? (u32)-d : (u32)d;
-        u32 key = have && d != 0 ? (w - a.first_window) * half + magnitude - 1 : NONE;
-        u32 at = count_up(a.counts, key);
-        if (SCATTER && key != NONE)
-            global_store(a.sorted, at, position | (d < 0 ? 0x80000000u : 0));
+    while (pairs.next()) {
+        u32 at = count_up(a.counts, pairs.bucket);
+        if (SCATTER && pairs.bucket != NONE)
+            global_store(a.sorted, at, pairs.value);
     }
 }
 
@@ -132,6 +110,24 @@ CUZK_KERNEL(cuzk_scan_apply, ScanArgs, SCAN_THREADS, 2) {
         }
         before += v[k];
     }
+}
+
+// The same for few elements, in one launch of one block.
+CUZK_KERNEL(cuzk_scan_block, ScanArgs, 1024, 1) {
+    CUZK_SHARED(u32, scratch, WARP + 1);
+    u32 before = 0;
+    for (u32 first = 0; first < a.n; first += block_threads()) {
+        u32 i = first + thread_x(), total;
+        u32 v = i < a.n ? global_load(a.in, i) : 0;
+        u32 sum = before + block_exclusive_sum(v, scratch, total);
+        if (i < a.n) {
+            global_store(a.out, i, sum);
+            global_store(a.in, i, sum);
+        }
+        before += total;
+    }
+    if (thread_x() == 0)
+        global_store(a.out, a.n, before);
 }
 
 } // namespace cuzk

@@ -1,0 +1,153 @@
+package launch
+
+import "fmt"
+
+// Sorting the pairs of an MSM: kernels/msm/sort.cu in one step, for few
+// scalars, and kernels/msm/partition.cu in two.
+
+// Twins of the constants in msm/partition.cu and msm/digits.cuh.
+const (
+	maxPartitions = 12288
+	maxLow        = 11
+	entryBytes    = 8
+	entryTile     = 16384
+	digitLimbs    = 9
+)
+
+const (
+	// partitionFrom is where two steps begin to be faster.
+	partitionFrom = 1 << 19
+	// partitionTile is how many scalars a block partitions at a time: about 8
+	// pairs, 64 bytes, a partition and window.
+	partitionTile = 8192
+	// countBlocks fill a card several times over; each adds its counters to
+	// the global ones at its end.
+	countBlocks = 1024
+)
+
+var (
+	kernelHistogram        = declare[sortArgs]("sort", "cuzk_msm_histogram", 256)
+	kernelScatter          = declare[sortArgs]("sort", "cuzk_msm_scatter", 256)
+	kernelPartitionCount   = declare[partitionArgs]("partition", "cuzk_partition_count", 512)
+	kernelPartitionScatter = declare[partitionArgs]("partition", "cuzk_partition_scatter", 512)
+	kernelEntriesCount     = declare[entriesArgs]("partition", "cuzk_entries_count", 512)
+	kernelEntriesScatter   = declare[entriesArgs]("partition", "cuzk_entries_scatter", 512)
+)
+
+type sortArgs struct {
+	scalars, positions, counts, sorted uint64
+	k                                  [digitLimbs]uint32
+	n, c, firstWindow, windows         uint32
+	_                                  uint32
+}
+
+type partitionArgs struct {
+	sort                     sortArgs
+	entries                  uint64
+	partitions, low, tile, _ uint32
+}
+
+type entriesArgs struct {
+	entries, starts, counts, sorted uint64
+	partitions, low                 uint32
+}
+
+// Partitioned is the plan with a sort in two steps whatever its size, which
+// needs other scratch.
+func (p MSM) Partitioned() MSM {
+	p.partitionLog = p.bestPartition()
+	return p
+}
+
+// bestPartition is log2 of a window's partitions: as many as the counters in
+// shared memory allow, at most one a bucket.
+func (p MSM) bestPartition() uint32 {
+	log := uint32(1)
+	for log+1 <= p.Window-1 && uint64(p.Batch)<<(log+1) <= maxPartitions {
+		log++
+	}
+	if p.Window-1-log > maxLow {
+		panic(fmt.Sprintf("BUG: launch: partitions of 2^%d buckets, at most 2^%d", p.Window-1-log, maxLow))
+	}
+	return log
+}
+
+// low is log2 of the buckets of a partition.
+func (p MSM) low() uint32 { return p.Window - 1 - p.partitionLog }
+
+func (p MSM) partitions() uint32 {
+	if p.partitionLog == 0 {
+		return 0
+	}
+	return p.Batch << p.partitionLog
+}
+
+// digitConstant is sum over the windows w of 2^(c w + c - 1): msm/digits.cuh.
+func (p MSM) digitConstant() (k [digitLimbs]uint32) {
+	for w := uint32(0); w < p.Windows; w++ {
+		bit := p.Window*w + p.Window - 1
+		k[bit/32] |= 1 << (bit % 32)
+	}
+	return k
+}
+
+// sort fills s.sorted and s.offsets for windows first, first + 1, ...
+func (p MSM) sort(in MSMInput, s msmScratch, first uint32) []Call {
+	args := sortArgs{
+		scalars: in.Scalars.Addr, counts: s.counts.Addr, sorted: s.sorted.Addr,
+		k: p.digitConstant(), n: p.N, c: p.Window, firstWindow: first, windows: p.Batch,
+	}
+	input := []Access{reads(in.Scalars, uint64(p.N)*FrBytes)}
+	if in.Positions.Bytes != 0 {
+		args.positions = in.Positions.Addr
+		input = append(input, reads(in.Positions, uint64(p.N)*WordBytes))
+	}
+	if p.partitionLog > 0 {
+		return p.sortInTwo(args, input, s)
+	}
+	n := uint32(p.buckets())
+	counts := updates(s.counts, uint64(n)*WordBytes)
+	calls := []Call{Fill(s.counts, n, 0), call(kernelHistogram, uint64(p.N), args, with(input, counts)...)}
+	calls = append(calls, scan(s.counts, s.offsets, s.scanSums, n)...)
+	return append(calls, call(kernelScatter, uint64(p.N), args,
+		with(input, counts, writes(s.sorted, p.pairs()*WordBytes))...))
+}
+
+func (p MSM) sortInTwo(args sortArgs, input []Access, s msmScratch) []Call {
+	n, partitions := uint32(p.buckets()), p.partitions()
+	args.counts = s.partitionCounts.Addr
+	split := partitionArgs{
+		sort: args, entries: s.entries.Addr, partitions: partitions, low: p.low(), tile: partitionTile,
+	}
+	partitionCounts := updates(s.partitionCounts, uint64(partitions)*WordBytes)
+	tiles := blocks(uint64(p.N), partitionTile)
+	calls := []Call{
+		// The two counts lie one after the other.
+		Fill(Range{s.partitionCounts.Addr, s.counts.Addr - s.partitionCounts.Addr + uint64(n)*WordBytes},
+			uint32(s.counts.Addr-s.partitionCounts.Addr)/WordBytes+n, 0),
+		gridCall(kernelPartitionCount, min(tiles, countBlocks), 1, split, with(input, partitionCounts)...),
+	}
+	calls = append(calls, scan(s.partitionCounts, s.starts, s.scanSums, partitions)...)
+	entries := p.pairs() * entryBytes
+	calls = append(calls, gridCall(kernelPartitionScatter, tiles, 1, split,
+		with(input, partitionCounts, writes(s.entries, entries))...))
+
+	join := entriesArgs{
+		entries: s.entries.Addr, starts: s.starts.Addr, counts: s.counts.Addr, sorted: s.sorted.Addr,
+		partitions: partitions, low: p.low(),
+	}
+	grid := blocks(p.pairs(), entryTile)
+	access := []Access{
+		reads(s.entries, entries), reads(s.starts, (uint64(partitions)+1)*WordBytes),
+		updates(s.counts, uint64(n)*WordBytes),
+	}
+	calls = append(calls, gridCall(kernelEntriesCount, grid, 1, join, with(access)...))
+	calls = append(calls, scan(s.counts, s.offsets, s.scanSums, n)...)
+	return append(calls, gridCall(kernelEntriesScatter, grid, 1, join,
+		with(access, writes(s.sorted, p.pairs()*WordBytes))...))
+}
+
+// with is a copy of access with more at its end.
+func with(access []Access, more ...Access) []Access {
+	return append(append([]Access(nil), access...), more...)
+}
