@@ -113,11 +113,15 @@ func (d *device) begin() (done func(), err error) {
 // recover makes a lost card usable again, once all its jobs have failed.
 func (d *device) recover(ctx context.Context) error {
 	return d.jobs.Recover(ctx, func() (sched.Device, error) {
+		old := d.current.Load()
 		// Its error tells of the loss again, which is known.
-		_ = d.current.Load().abandon()
+		_ = old.context.Close()
 		s, err := newSession(d.card, d.images)
 		if err != nil {
 			return nil, err
+		}
+		if err := s.watch.Do(old.unreserve); err != nil {
+			return nil, errors.Join(err, s.close())
 		}
 		d.current.Store(s)
 		return s, nil
@@ -135,7 +139,9 @@ func (d *device) Close() error {
 	d.mu.Unlock()
 	d.tasks.Wait()
 	if d.jobs.Lost() != nil {
-		return d.current.Load().abandon()
+		if err := d.recover(context.Background()); err != nil {
+			return err
+		}
 	}
 	return errors.Join(d.jobs.Close(context.Background()), d.current.Load().close())
 }

@@ -21,8 +21,14 @@ type lanes struct {
 	bytes   uint64 // of addresses reserved from base on
 
 	mu     sync.Mutex
-	idle   []driver.Event               // guarded by mu; recorded by nobody now
-	mapped map[uint64]driver.Allocation // guarded by mu; by offset from base
+	idle   []driver.Event     // guarded by mu; recorded by nobody now
+	mapped map[uint64]mapping // guarded by mu; by offset from base
+}
+
+// mapping is physical memory behind some of the addresses.
+type mapping struct {
+	memory driver.Allocation
+	bytes  uint64
 }
 
 var _ sched.Device = (*lanes)(nil)
@@ -34,7 +40,7 @@ func newLanes(dev *driver.Device) (*lanes, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lanes{context: ctx, watch: ctx.Main(), bytes: (dev.Bytes + vram.Granule - 1) / vram.Granule * vram.Granule, mapped: map[uint64]driver.Allocation{}}
+	l := &lanes{context: ctx, watch: ctx.Main(), bytes: (dev.Bytes + vram.Granule - 1) / vram.Granule * vram.Granule, mapped: map[uint64]mapping{}}
 	if err := l.start(); err != nil {
 		return nil, errors.Join(err, ctx.Close())
 	}
@@ -125,20 +131,6 @@ func (l *lanes) Destroy(e sched.Event) {
 // at is the address of an offset of the ledger.
 func (l *lanes) at(offset uint64) driver.DevicePtr { return l.base + driver.DevicePtr(offset) }
 
-// owner is a ticket's job in notes to the simulator, which keeps 0 for the
-// device.
-func owner(t *sched.Ticket) uint64 { return t.Number() + 1 }
-
-// noteBlocks tells the simulator what happens to a ticket's blocks.
-func (l *lanes) noteBlocks(t *sched.Ticket, kind driver.NoteKind, blocks ...int) error {
-	var ranges []driver.Range
-	for _, i := range blocks {
-		r := l.rangeOf(t, i)
-		ranges = append(ranges, driver.Range{Base: driver.DevicePtr(r.Addr), Bytes: r.Bytes, Mode: driver.ReadWrite})
-	}
-	return l.watch.Do(func(b *driver.Bound) error { return b.Note(kind, owner(t), ranges...) })
-}
-
 // Map implements sched.Device.
 func (l *lanes) Map(offset, bytes uint64) error {
 	var h driver.Allocation
@@ -159,14 +151,14 @@ func (l *lanes) Map(offset, bytes uint64) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.mapped[offset] = h
+	l.mapped[offset] = mapping{h, bytes}
 	return nil
 }
 
 // Unmap implements sched.Device.
 func (l *lanes) Unmap(offset, bytes uint64) error {
 	l.mu.Lock()
-	h, ok := l.mapped[offset]
+	m, ok := l.mapped[offset]
 	delete(l.mapped, offset)
 	l.mu.Unlock()
 	if !ok {
@@ -176,12 +168,12 @@ func (l *lanes) Unmap(offset, bytes uint64) error {
 		if err := b.Unmap(l.at(offset), bytes); err != nil {
 			return err
 		}
-		return b.Release(h)
+		return b.Release(m.memory)
 	}))
 }
 
 // close waits for everything enqueued and destroys the context. Every mapping
-// must have been taken back, or the context be lost.
+// must have been taken back.
 func (l *lanes) close() error {
 	err := l.watch.Do(func(b *driver.Bound) error {
 		if err := b.SynchronizeDeviceWide(); err != nil {
@@ -197,7 +189,27 @@ func (l *lanes) close() error {
 				return err
 			}
 		}
-		return b.AddressFree(l.base, l.bytes)
+		return l.unreserve(b)
 	})
 	return errors.Join(err, l.context.Close())
+}
+
+// unreserve takes back mappings, physical memory and addresses. They belong to
+// the process, not to a context: b may be of another one, when this one is lost.
+func (l *lanes) unreserve(b *driver.Bound) error {
+	for offset, m := range l.mapped {
+		if err := b.Unmap(l.at(offset), m.bytes); err != nil {
+			return err
+		}
+		if err := b.Release(m.memory); err != nil {
+			return err
+		}
+		delete(l.mapped, offset)
+	}
+	if l.base == 0 {
+		return nil
+	}
+	base := l.base
+	l.base = 0
+	return b.AddressFree(base, l.bytes)
 }

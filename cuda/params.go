@@ -95,12 +95,9 @@ func (d *device) load(ctx context.Context, r *resident) error {
 			if !t.NeedsLoad() {
 				return nil
 			}
-			s := d.current.Load()
-			if err := s.noteBlocks(t, driver.NoteClaim, blockStatus); err != nil {
-				return err
-			}
-			f, err = s.fillSet(ctx, t, r, s.rangeOf(t, blockStatus), blockStatus)
-			return errors.Join(err, s.noteBlocks(t, driver.NoteHandOn, blockStatus))
+			h := d.current.Load().holdingOf(t)
+			f, err = h.fillSet(ctx, r, h.block(blockStatus), blockStatus)
+			return errors.Join(err, h.endRest())
 		},
 		Finish: func(ctx context.Context, t *sched.Ticket) error { return f.finish(ctx, t, d) },
 	})
@@ -130,13 +127,14 @@ type filling struct {
 // fillSet reads the set's file in the upload turn and enqueues copies and
 // conversion, ahead of every use that a later job can enqueue. status is a
 // range of the job's block of that number.
-func (s *session) fillSet(ctx context.Context, t *sched.Ticket, r *resident, status launch.Range, block int) (*filling, error) {
+func (h *holding) fillSet(ctx context.Context, r *resident, status launch.Range, block int) (*filling, error) {
+	s := h.session
 	pinned, err := s.results.take(s.watch)
 	if err != nil {
 		return nil, err
 	}
 	f := &filling{resident: r, session: s, status: pinned}
-	on := s.lane(ctx, t, sched.Upload)
+	on := h.lane(ctx, sched.Upload)
 	err = on.enqueue(func(b *driver.Bound, st driver.Stream) error {
 		for i := range allSections {
 			if err := resetStatus(b, st, status.Addr+uint64(i)*sectionStatusBytes); err != nil {
@@ -148,7 +146,7 @@ func (s *session) fillSet(ctx context.Context, t *sched.Ticket, r *resident, sta
 	if err != nil {
 		return f, err
 	}
-	at, _ := r.plan.sections(s.rangeOf(t, sched.ParamSet).Addr)
+	at, _ := r.plan.sections(h.block(sched.ParamSet).Addr)
 	var segments []segment
 	for i, of := range allSections {
 		segments = append(segments, s.pointsOf(r, of, at[i], status.Slice(uint64(i)*sectionStatusBytes, launch.DecodeStatusBytes)))
@@ -162,7 +160,7 @@ func (s *session) fillSet(ctx context.Context, t *sched.Ticket, r *resident, sta
 	if err != nil {
 		return f, err
 	}
-	if f.copied, err = t.Record(sched.Upload); err != nil {
+	if f.copied, err = h.ticket.Record(sched.Upload); err != nil {
 		return f, err
 	}
 	return f, r.params.Unchanged()
@@ -257,21 +255,6 @@ func (f *filling) fault(of srs.Section, status []byte) error {
 		return fmt.Errorf("section %s: point %d: %w", of, infinity, srs.ErrInfinity)
 	}
 	return nil
-}
-
-// lane is a stream that a job's copies may be enqueued on.
-func (s *session) lane(ctx context.Context, t *sched.Ticket, st sched.Stream) lane {
-	return lane{
-		enqueue: func(l launches, blocks ...int) error {
-			return t.Enqueue(ctx, st, func() error {
-				return s.on(st, func(b *driver.Bound, stream driver.Stream) error {
-					b.For(owner(t))
-					return l(b, stream)
-				})
-			}, blocks...)
-		},
-		look: func(l launches) error { return s.on(st, l) },
-	}
 }
 
 // withRecovery runs a job, and once more if the card was lost meanwhile and

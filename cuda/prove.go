@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -54,11 +53,9 @@ type job struct {
 	task     *backend.Task
 	read     func() // to be called when A and B have been read
 
-	*session // of the card when the job was claimed
-	ticket   *sched.Ticket
-	logSize  uint32
-	handedOn []int // blocks
-	counted  bool  // holds a token of device.enqueued
+	*holding        // set when the job has claimed
+	logSize  uint32 // of the domain
+	counted  bool   // holds a token of device.enqueued
 	layout   witnessLayout
 	list     *denseList
 	filling  *filling // if the job loads the set
@@ -76,13 +73,13 @@ func (j *job) run(ctx context.Context) error {
 		Upload: func(ctx context.Context, t *sched.Ticket) error {
 			j.claimed(t)
 			if err := j.upload(ctx); err != nil {
-				return errors.Join(err, j.noteRest())
+				return errors.Join(err, j.endRest())
 			}
 			return nil
 		},
 		Compute: func(ctx context.Context, _ *sched.Ticket) error {
 			if err := j.compute(ctx); err != nil {
-				return errors.Join(err, j.noteRest())
+				return errors.Join(err, j.endRest())
 			}
 			return nil
 		},
@@ -102,9 +99,9 @@ func (j *job) run(ctx context.Context) error {
 
 // claimed notes what the job got.
 func (j *job) claimed(t *sched.Ticket) {
-	j.session, j.ticket = j.device.current.Load(), t
+	j.holding = j.device.current.Load().holdingOf(t)
 	p := j.resident.plan
-	witness := j.rangeOf(t, blockWitness)
+	witness := j.block(blockWitness)
 	j.layout = p.layout(witness.Addr, p.capacity)
 	inputBytes := uint64(p.inputs) * launch.FrBytes
 	j.list = &denseList{
@@ -117,11 +114,8 @@ func (j *job) claimed(t *sched.Ticket) {
 
 // upload stages everything that the kernels read, in the upload turn.
 func (j *job) upload(ctx context.Context) (err error) {
-	if err := j.noteBlocks(j.ticket, driver.NoteClaim, blockA, blockB, blockC, blockWitness, blockScratch); err != nil {
-		return err
-	}
 	if j.ticket.NeedsLoad() {
-		j.filling, err = j.fillSet(ctx, j.ticket, j.resident, j.layout.status, blockWitness)
+		j.filling, err = j.fillSet(ctx, j.resident, j.layout.status, blockWitness)
 		if err != nil {
 			return err
 		}
@@ -135,9 +129,9 @@ func (j *job) upload(ctx context.Context) (err error) {
 			j.read()
 		}
 	}
-	return j.uploads.send(ctx, j.lane(ctx, j.ticket, sched.Upload),
-		scalars("a", a.A, j.rangeOf(j.ticket, blockA), blockA, read),
-		scalars("b", a.B, j.rangeOf(j.ticket, blockB), blockB, read),
+	return j.uploads.send(ctx, j.lane(ctx, sched.Upload),
+		scalars("a", a.A, j.block(blockA), blockA, read),
+		scalars("b", a.B, j.block(blockB), blockB, read),
 		scalars("inputs", a.Inputs, j.layout.values, blockWitness, nil),
 		bitmap(a.AAux, j.layout.aAux.Bitmap, blockWitness),
 		bitmap(a.BAux, j.layout.bAux.Bitmap, blockWitness),
@@ -185,30 +179,9 @@ func (j *job) compute(ctx context.Context) error {
 // launch enqueues calls that touch the given blocks.
 func (j *job) launch(ctx context.Context, calls []launch.Call, blocks ...int) error {
 	j.device.launched.Add(int64(len(calls)))
-	return j.lane(ctx, j.ticket, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
+	return j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
 		return j.kernels.enqueue(b, s, calls)
 	}, blocks...)
-}
-
-// handOn gives blocks to the next job; their last use has been enqueued.
-func (j *job) handOn(blocks ...int) error {
-	if err := j.noteBlocks(j.ticket, driver.NoteHandOn, blocks...); err != nil {
-		return err
-	}
-	j.handedOn = append(j.handedOn, blocks...)
-	return j.ticket.HandOn(blocks...)
-}
-
-// noteRest tells the simulator, when the job failed, that the scheduler will
-// hand on what is left.
-func (j *job) noteRest() error {
-	var rest []int
-	for i := range blockCount {
-		if !slices.Contains(j.handedOn, i) {
-			rest = append(rest, i)
-		}
-	}
-	return j.noteBlocks(j.ticket, driver.NoteHandOn, rest...)
 }
 
 // quotient enqueues h, in place of a.
@@ -217,11 +190,11 @@ func (j *job) quotient(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	block := func(i int) launch.Range { return j.rangeOf(j.ticket, i).Slice(0, launch.FrBytes<<j.logSize) }
+	rows := func(i int) launch.Range { return j.block(i).Slice(0, launch.FrBytes<<j.logSize) }
 	bad, _ := j.round.take(badBytes)
-	q := tables.NewQuotient(block(blockA), block(blockB), block(blockC), bad, uint32(len(j.task.Assignment.A)))
-	rows := append([]launch.Call{launch.Fill(bad, badBytes/launch.WordBytes, launch.None)}, q.Rows...)
-	if err := j.launch(ctx, rows, blockA, blockB, blockC, blockWitness); err != nil {
+	q := tables.NewQuotient(rows(blockA), rows(blockB), rows(blockC), bad, uint32(len(j.task.Assignment.A)))
+	first := append([]launch.Call{launch.Fill(bad, badBytes/launch.WordBytes, launch.None)}, q.Rows...)
+	if err := j.launch(ctx, first, blockA, blockB, blockC, blockWitness); err != nil {
 		return err
 	}
 	if err := j.handOn(blockB); err != nil {

@@ -104,7 +104,7 @@ func (j *job) beginRound() error {
 // endRound enqueues the copy of the round's results.
 func (j *job) endRound(ctx context.Context) error {
 	r := j.round
-	err := j.lane(ctx, j.ticket, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
+	err := j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
 		return b.CopyToHost(r.host[:r.used], driver.DevicePtr(r.card.Addr), s)
 	}, blockWitness)
 	if err != nil {
@@ -126,7 +126,7 @@ func (j *job) nextRound(ctx context.Context) error {
 	if err := j.ticket.Order(sched.Tiles, j.round.copied); err != nil {
 		return err
 	}
-	err := j.tiles.send(ctx, j.lane(ctx, j.ticket, sched.Tiles), j.list.rest(j.task.Assignment.Aux, blockWitness))
+	err := j.tiles.send(ctx, j.lane(ctx, sched.Tiles), j.list.rest(j.task.Assignment.Aux, blockWitness))
 	if err != nil {
 		return err
 	}
@@ -153,12 +153,12 @@ func (j *job) sumH(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h := j.rangeOf(j.ticket, blockA).Slice(0, launch.FrBytes<<j.logSize)
+	h := j.block(blockA).Slice(0, launch.FrBytes<<j.logSize)
 	calls := m.Calls(launch.MSMInput{
 		Scalars: h,
 		Points:  []launch.Range{j.points(srs.SectionH).Slice(0, launch.G1.AffineBytes()<<j.logSize)},
 		Results: []launch.Range{j.result(srs.SectionH, m)},
-		Scratch: j.rangeOf(j.ticket, blockScratch),
+		Scratch: j.block(blockScratch),
 	})
 	// The coefficients are free once the last windows have been sorted.
 	last := lastTouch(calls, h)
@@ -187,7 +187,7 @@ func lastTouch(calls []launch.Call, r launch.Range) int {
 // sumOnes enqueues the ranks of the densities and the sums over the aux
 // variables that are one.
 func (j *job) sumOnes(ctx context.Context) error {
-	scratch := j.rangeOf(j.ticket, blockScratch)
+	scratch := j.block(blockScratch)
 	var calls []launch.Call
 	for _, d := range []launch.Density{j.layout.aAux, j.layout.bAux, j.layout.bInputs} {
 		calls = append(calls, d.Calls(scratch)...)
@@ -242,7 +242,7 @@ func (j *job) sumList(ctx context.Context, inputs uint32) error {
 		in := launch.MSMInput{
 			Scalars:   values.Slice(0, uint64(n)*launch.FrBytes),
 			Positions: positions,
-			Scratch:   j.rangeOf(j.ticket, blockScratch),
+			Scratch:   j.block(blockScratch),
 		}
 		for _, of := range sum.of {
 			in.Points = append(in.Points, j.points(of))
@@ -258,7 +258,7 @@ func (j *job) sumList(ctx context.Context, inputs uint32) error {
 
 // points is where a section's points lie on the card.
 func (j *job) points(of srs.Section) launch.Range {
-	at, _ := j.resident.plan.shape.sections(j.rangeOf(j.ticket, sched.ParamSet).Addr)
+	at, _ := j.resident.plan.shape.sections(j.block(sched.ParamSet).Addr)
 	return at[of]
 }
 

@@ -141,6 +141,3 @@ func (s *session) close() error {
 	})
 	return errors.Join(err, s.lanes.close())
 }
-
-// abandon destroys the context of a lost device, and all that is in it.
-func (s *session) abandon() error { return s.context.Close() }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/launch"
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/engine/vram"
 )
@@ -224,10 +223,4 @@ func (p plan) need(set *vram.Set) vram.Need {
 		},
 		Set: set,
 	}
-}
-
-// rangeOf is a ticket's block as the kernels see it.
-func (l *lanes) rangeOf(t *sched.Ticket, block int) launch.Range {
-	b := t.Block(block)
-	return launch.Range{Addr: uint64(l.at(b.Offset)), Bytes: b.Bytes}
 }

@@ -122,7 +122,11 @@ func (b *Bound) Start(l Launch, arguments []byte) error {
 		return fmt.Errorf("cuda: kernel %s: %d bytes of arguments, at most %d are possible", l.Name, len(arguments), maxArgumentBytes)
 	}
 	copy(b.scratch.arguments[:], arguments)
-	if err := b.Note(NoteLaunch, l.Owner, l.Touches...); err != nil {
+	owner := l.Owner
+	if owner == 0 {
+		owner = b.owner
+	}
+	if err := b.Note(NoteLaunch, owner, l.Touches...); err != nil {
 		return fmt.Errorf("kernel %s: %w", l.Name, err)
 	}
 	g, k := l.Grid.filled(), l.Block.filled()

@@ -52,13 +52,11 @@ const maxRanges = 64
 
 // Note tells the simulator what a job does with memory, so that it can find
 // uses before a fence, after hand-on, or outside what was declared. With a
-// real driver it does nothing. owner is the job, or 0 for that of For.
+// real driver it does nothing. owner is the job, or 0 for what the device keeps
+// for all jobs.
 func (b *Bound) Note(kind NoteKind, owner uint64, ranges ...Range) error {
 	if b.d.fn.SimNote == nil {
 		return nil
-	}
-	if owner == 0 {
-		owner = b.owner
 	}
 	if len(ranges) > maxRanges {
 		return fmt.Errorf("cuda: %d ranges in one note, at most %d are possible", len(ranges), maxRanges)

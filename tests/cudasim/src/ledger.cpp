@@ -77,7 +77,7 @@ std::vector<std::shared_ptr<Fresh>> Ledger::use(uint64_t owner, const std::vecto
                 report(Kind::handed_on, text("\"%s\" of job %llu uses %s after job %llu handed them on", name.c_str(),
                                              (unsigned long long)owner, range_text(c->base, c->bytes).c_str(),
                                              (unsigned long long)c->owner));
-            else if (c->owner != owner)
+            else if (c->owner != owner && c->owner != 0) // what the device holds is for every job
                 report(Kind::handed_on, text("\"%s\" of job %llu uses %s, which job %llu holds", name.c_str(),
                                              (unsigned long long)owner, range_text(c->base, c->bytes).c_str(),
                                              (unsigned long long)c->owner));

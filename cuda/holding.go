@@ -1,0 +1,115 @@
+package cuda
+
+import (
+	"context"
+	"sync"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/sched"
+)
+
+// holding is what a ticket has claimed, as the kernels see it. It tells the
+// simulator when the ticket begins and ends to use a block; a real driver
+// hears nothing of it.
+type holding struct {
+	*session // of the card when the ticket claimed
+	ticket   *sched.Ticket
+
+	holdMu sync.Mutex
+	began  map[int]bool // guarded by holdMu; blocks used so far, false once handed on
+}
+
+func (s *session) holdingOf(t *sched.Ticket) *holding {
+	return &holding{session: s, ticket: t, began: map[int]bool{}}
+}
+
+// owner is the ticket in notes to the simulator, which keeps 0 for the device.
+func (h *holding) owner() uint64 { return h.ticket.Number() + 1 }
+
+// block is where a block lies, or the parameter set.
+func (h *holding) block(i int) launch.Range {
+	b := h.ticket.Block(i)
+	return launch.Range{Addr: uint64(h.at(b.Offset)), Bytes: b.Bytes}
+}
+
+// lane is a stream that the ticket's copies and kernels may be enqueued on.
+func (h *holding) lane(ctx context.Context, st sched.Stream) lane {
+	return lane{
+		enqueue: func(l launches, blocks ...int) error {
+			return h.ticket.Enqueue(ctx, st, func() error {
+				return h.on(st, func(b *driver.Bound, stream driver.Stream) error {
+					if err := h.begin(b, blocks); err != nil {
+						return err
+					}
+					b.For(h.owner())
+					return l(b, stream)
+				})
+			}, blocks...)
+		},
+		look: func(l launches) error { return h.on(st, l) },
+	}
+}
+
+// begin notes the first use of blocks. Their earlier holders have handed them
+// on by now, which at the claim they need not have.
+func (h *holding) begin(b *driver.Bound, blocks []int) error {
+	h.holdMu.Lock()
+	defer h.holdMu.Unlock()
+	for _, i := range blocks {
+		if _, ok := h.began[i]; ok {
+			continue
+		}
+		h.began[i] = true
+		owner := h.owner()
+		if i == sched.ParamSet {
+			if !h.ticket.NeedsLoad() {
+				continue
+			}
+			owner = 0
+		}
+		if err := b.Note(driver.NoteClaim, owner, h.noteRange(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handOn gives blocks to the next ticket; their last use has been enqueued.
+func (h *holding) handOn(blocks ...int) error {
+	if err := h.end(blocks); err != nil {
+		return err
+	}
+	return h.ticket.HandOn(blocks...)
+}
+
+// endRest notes that the scheduler is about to hand on what is left.
+func (h *holding) endRest() error {
+	h.holdMu.Lock()
+	var rest []int
+	for i, using := range h.began {
+		if using && i != sched.ParamSet {
+			rest = append(rest, i)
+		}
+	}
+	h.holdMu.Unlock()
+	return h.end(rest)
+}
+
+func (h *holding) end(blocks []int) error {
+	h.holdMu.Lock()
+	defer h.holdMu.Unlock()
+	var ranges []driver.Range
+	for _, i := range blocks {
+		h.began[i] = false
+		ranges = append(ranges, h.noteRange(i))
+	}
+	return h.watch.Do(func(b *driver.Bound) error {
+		return b.Note(driver.NoteHandOn, h.owner(), ranges...)
+	})
+}
+
+func (h *holding) noteRange(i int) driver.Range {
+	r := h.block(i)
+	return driver.Range{Base: driver.DevicePtr(r.Addr), Bytes: r.Bytes, Mode: driver.ReadWrite}
+}
