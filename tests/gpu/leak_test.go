@@ -101,7 +101,7 @@ func TestEnginesThatComeAndGoLeaveNothing(t *testing.T) {
 	r := open(t, cuda.Options{})
 	engines := func(times int) {
 		for range times {
-			sub := &rig{t: t, sim: r.sim}
+			sub := &rig{t: t, sim: r.sim, card: r.setup()}
 			e, err := engine.New(engine.Config{Providers: providers(cuda.Options{})})
 			require.NoError(t, err)
 			sub.Engine = e

@@ -42,6 +42,8 @@ type rig struct {
 	t   *testing.T
 	sim *cudasim.Sim // nil on a card
 	cpu int          // index of the CPU in Devices
+
+	card *setup.Card // makes parameters; nil until the first
 }
 
 func open(t *testing.T, o cuda.Options) *rig {
@@ -81,11 +83,8 @@ func (r *rig) circuit(shape synth.Shape, seed uint64) *circuit {
 	r.t.Helper()
 	c, err := synth.New(shape, seed)
 	require.NoError(r.t, err)
-	card, err := setup.OpenFirst()
+	set, err := r.setup().Points(r.t.Context(), c.Exponents())
 	require.NoError(r.t, err)
-	set, err := card.Points(r.t.Context(), c.Exponents())
-	require.NoError(r.t, err)
-	require.NoError(r.t, card.Close())
 	params, err := set.Params()
 	require.NoError(r.t, err)
 	srs, err := r.AddSRS(r.t.Context(), params)
@@ -94,6 +93,18 @@ func (r *rig) circuit(shape synth.Shape, seed uint64) *circuit {
 		assert.NoError(r.t, srs.Release())
 		assert.NoError(r.t, set.Free())
 	}}
+}
+
+// setup is a context beside the engine's, for parameters.
+func (r *rig) setup() *setup.Card {
+	r.t.Helper()
+	if r.card == nil {
+		card, err := setup.OpenFirst()
+		require.NoError(r.t, err)
+		r.t.Cleanup(func() { assert.NoError(r.t, card.Close()) })
+		r.card = card
+	}
+	return r.card
 }
 
 // circuitOfCPU is circuit with parameters made on the CPU: for small ones, the

@@ -1,0 +1,175 @@
+#!/bin/bash
+# Runs the acceptance of the CUDA back end with what build.sh collected, and sums up.
+#
+#   tests/gpu/run.sh [--simulated] [--from LOG] [--to LOG] [SECTION...]
+#
+# Without a section, those of `standard` run. Each has a time limit of its own, and all together take at most
+# CUZK_GPU_SECONDS (default 570): what no time is left for is reported as not run. Full logs go to $OUT (default
+# build/gpu-run/out), a short account to standard output, the summary last. Fails if any section failed or was not run.
+#
+# --simulated tries the script without a card: the tests take the simulator (tests/cudasim) and small sizes.
+# --from and --to are the logarithms of the smallest and largest domain of `circuits`.
+set -u
+
+standard="info golden messages small kernels setup jobs circuits leaks memcheck racecheck times"
+# Also: device (tests of package cuda), kerneltimes (time of each kernel), large (2^26 and 2^27), initcheck, synccheck
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+carried=$root/build/gpu
+kit=$root/build/gpu-run # unpacked: not to be carried
+OUT=${OUT:-$kit/out}
+simulated=0
+from=0
+to=-1
+sections=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --simulated) simulated=1 ;;
+    --from) from=$2 && shift ;;
+    --to) to=$2 && shift ;;
+    -*) echo "run.sh: no option $1" >&2 && exit 2 ;;
+    *) sections="$sections $1" ;;
+    esac
+    shift
+done
+sections=${sections:-$standard}
+end=$((SECONDS + ${CUZK_GPU_SECONDS:-570}))
+
+mkdir -p "$OUT"
+log=$OUT/log.txt
+: >"$log"
+mkdir -p "$kit/bin" "$kit/golden"
+for packed in "$carried"/bin/*.gz "$carried"/golden/*.gz; do
+    [ -e "$packed" ] || continue
+    plain=$kit/${packed#"$carried"/}
+    plain=${plain%.gz}
+    [ "$plain" -nt "$packed" ] || gunzip -c "$packed" >"$plain" || exit 1
+done
+chmod +x "$kit"/bin/* || exit 1
+[ -e "$kit/golden/sha512.params" ] && export CUZK_GOLDEN_DIR=$kit/golden
+if [ $simulated = 1 ]; then
+    # cuzk-bench loads the simulator by name; tests set it up themselves.
+    "$root/tests/cudasim/build.sh" >>"$log" 2>&1 || exit 1
+    simulator="env CUZK_CUDA_LIB=$root/build/cudasim/libcuda.so.1 CUZK_KERNELS=$root/build/cudasim/images"
+    sizes="-sizes 4,6" large_sizes="-sizes 7" few=2
+else
+    export CUZK_REQUIRE_GPU=1
+    simulator=
+    sizes="-sizes 14,16,18,20,22,24" large_sizes="-sizes 26,27" few=20
+fi
+
+skipped=77 # exit code of a section that is for a card only
+
+# limited SECONDS COMMAND...: runs it in a test's folder, output to the log.
+limited() {
+    local seconds=$1 left=$((end - SECONDS))
+    shift
+    [ "$seconds" -le "$left" ] || seconds=$left
+    echo "--- at most $seconds s: $*" >>"$log"
+    (cd "$root/tests/gpu" && timeout -k 10 "$seconds" "$@") >>"$log" 2>&1
+}
+
+tests() { # SECONDS PROGRAM ARGUMENTS...
+    local seconds=$1 program=$2
+    shift 2
+    limited "$seconds" "$kit/bin/$program" -test.v -test.timeout 0 "$@"
+}
+
+# sanitizer TOOL: small proofs, and the kernels that make parameters.
+sanitizer() {
+    if [ $simulated = 1 ]; then
+        echo "there is no card for compute-sanitizer" >>"$log"
+        return $skipped
+    fi
+    local tool="compute-sanitizer --tool $1 --error-exitcode 99"
+    # shellcheck disable=SC2086 # words
+    limited 200 $tool "$kit/bin/gpu.test" -test.v -test.run '^TestSmallProofs$' &&
+        limited 60 $tool "$kit/bin/setup.test" -test.v -test.run '^TestPointsAreThoseOfTheCPU$/as_in_a_PoRep'
+}
+
+bench() { # SECONDS ARGUMENTS...
+    local seconds=$1
+    shift
+    # shellcheck disable=SC2086 # words
+    limited "$seconds" $simulator "$kit/bin/cuzk-bench" -device gpu "$@"
+}
+
+run_section() {
+    case $1 in
+    info)
+        {
+            nproc && grep -E 'MemTotal|MemAvailable' /proc/meminfo && grep -m1 'model name' /proc/cpuinfo
+            [ $simulated = 1 ] ||
+                nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used,pcie.link.gen.current,pcie.link.width.current --format=csv
+        } >>"$log" 2>&1
+        ;;
+    golden) tests 90 gpu.test -test.run '^TestGoldenCases$' ;;
+    messages) tests 60 gpu.test -test.run '^(TestWithoutAGPU|TestTooSmall)' ;;
+    small) tests 30 gpu.test -test.run '^TestSmallProofs$' ;;
+    kernels) tests 150 launch.test ;;
+    setup) tests 90 setup.test ;;
+    device) tests 300 cuda.test ;;
+    jobs) tests 120 gpu.test -test.run '^(TestWitnesses|TestDifferent)' ;;
+    circuits) tests 300 gpu.test -test.run '^TestCircuits$' -smallest "$from" -largest "$to" ;;
+    leaks) tests 120 gpu.test -test.run '^(TestAThousand|TestEngines)' ;;
+    memcheck | racecheck | initcheck | synccheck) sanitizer "$1" ;;
+    # shellcheck disable=SC2086 # words
+    times) bench 200 $sizes -workers 1,3 -n $few ;;
+    # shellcheck disable=SC2086 # words
+    large) GOMEMLIMIT=60GiB bench 400 $large_sizes -workers 1,2,3 -n $((few / 2)) ;;
+    kerneltimes) tests 150 cuda.test -test.run '^$' -test.bench BenchmarkProve -test.benchtime 3x ;;
+    *)
+        echo "no section $1" >>"$log"
+        return 2
+        ;;
+    esac
+}
+
+least=5    # seconds for a section to be begun
+summary=
+failed=0
+for section in $sections; do
+    if [ $((end - SECONDS)) -lt $least ]; then
+        summary="$summary| $section | NOT RUN: no time left | |"$'\n'
+        failed=1
+        continue
+    fi
+    begin=$SECONDS
+    echo "=== section $section" >>"$log"
+    first=$(wc -l <"$log")
+    run_section "$section"
+    code=$?
+    case $code in
+    0) result=ok ;;
+    "$skipped") result="skipped, for a card only" code=0 ;;
+    124 | 137) result="FAILED: time limit" ;;
+    *) result="FAILED: exit $code" ;;
+    esac
+    summary="$summary| $section | $result | $((SECONDS - begin)) |"$'\n'
+    echo "=== $section: $result, $((SECONDS - begin)) s"
+    part=$(tail -n "+$first" "$log")
+    if [ $code != 0 ]; then
+        failed=1
+        # What failed, and how the log ends; a panic of Go is long.
+        { echo "$part" | grep -E -A 12 -- '^ *--- FAIL|Error Trace|^panic|SIG|ERROR SUMMARY|Invalid|hazard' | head -n 40; echo ...; echo "$part" | tail -n 12; } | cut -c1-300 | head -c 3000
+        echo
+    fi
+    # What each says in short, whatever the result.
+    case $section in
+    info) echo "$part" | tail -n +2 ;;
+    times | large) echo "$part" | grep '^| ' | cut -d'|' -f1-12 ;;
+    setup) echo "$part" | grep -oE '2\^[0-9]+: circuit.*' ;;
+    circuits) echo "$part" | grep -oE '2\^[0-9]+: [0-9]+ kinds.*' | tail -n 5 ;;
+    leaks) echo "$part" | grep -oE 'before \{.*' ;;
+    memcheck | racecheck | initcheck | synccheck) echo "$part" | grep -oE 'ERROR SUMMARY.*|RACECHECK SUMMARY.*' ;;
+    messages) echo "$part" | grep -oE '^ *(no GPU: |messages_test.go:[0-9]+: engine: ).{0,220}' ;;
+    kerneltimes) echo "$part" | grep -E '^Benchmark|launches|kernels of one' | head -n 60 ;;
+    esac | head -c 3500
+done
+
+{
+    echo "| section | result | seconds |"
+    echo "|---|---|---|"
+    printf '%s' "$summary"
+} | tee "$OUT/summary.md"
+exit $failed
