@@ -50,12 +50,12 @@ chmod +x "$kit"/bin/* || exit 1
 if [ $simulated = 1 ]; then
     # cuzk-bench loads the simulator by name; tests set it up themselves.
     "$root/tests/cudasim/build.sh" >>"$log" 2>&1 || exit 1
-    simulator="env CUZK_CUDA_LIB=$root/build/cudasim/libcuda.so.1 CUZK_KERNELS=$root/build/cudasim/images"
-    sizes="-sizes 4,6" large_sizes="-sizes 7" few=2
+    simulator=(env "CUZK_CUDA_LIB=$root/build/cudasim/libcuda.so.1" "CUZK_KERNELS=$root/build/cudasim/images")
+    sizes=4,6 large_sizes=7 few=2
 else
     export CUZK_REQUIRE_GPU=1
-    simulator=
-    sizes="-sizes 14,16,18,20,22,24" large_sizes="-sizes 26,27" few=20
+    simulator=()
+    sizes=14,16,18,20,22,24 large_sizes=26,27 few=20
 fi
 
 skipped=77 # exit code of a section that is for a card only
@@ -81,17 +81,15 @@ sanitizer() {
         echo "there is no card for compute-sanitizer" >>"$log"
         return $skipped
     fi
-    local tool="compute-sanitizer --tool $1 --error-exitcode 99"
-    # shellcheck disable=SC2086 # words
-    limited 200 $tool "$kit/bin/gpu.test" -test.v -test.run '^TestSmallProofs$' &&
-        limited 60 $tool "$kit/bin/setup.test" -test.v -test.run '^TestPointsAreThoseOfTheCPU$/as_in_a_PoRep'
+    local check=(compute-sanitizer --tool "$1" --error-exitcode 99)
+    limited 200 "${check[@]}" "$kit/bin/gpu.test" -test.v -test.run '^TestSmallProofs$' &&
+        limited 60 "${check[@]}" "$kit/bin/setup.test" -test.v -test.run '^TestPointsAreThoseOfTheCPU$/as_in_a_PoRep'
 }
 
 bench() { # SECONDS ARGUMENTS...
     local seconds=$1
     shift
-    # shellcheck disable=SC2086 # words
-    limited "$seconds" $simulator "$kit/bin/cuzk-bench" -device gpu "$@"
+    limited "$seconds" "${simulator[@]}" "$kit/bin/cuzk-bench" -device gpu "$@"
 }
 
 run_section() {
@@ -113,10 +111,8 @@ run_section() {
     circuits) tests 300 gpu.test -test.run '^TestCircuits$' -smallest "$from" -largest "$to" ;;
     leaks) tests 120 gpu.test -test.run '^(TestAThousand|TestEngines)' ;;
     memcheck | racecheck | initcheck | synccheck) sanitizer "$1" ;;
-    # shellcheck disable=SC2086 # words
-    times) bench 200 $sizes -workers 1,3 -n $few ;;
-    # shellcheck disable=SC2086 # words
-    large) GOMEMLIMIT=60GiB bench 400 $large_sizes -workers 1,2,3 -n $((few / 2)) ;;
+    times) bench 200 -sizes $sizes -workers 1,3 -n $few ;;
+    large) GOMEMLIMIT=60GiB bench 400 -sizes $large_sizes -workers 1,2,3 -n $((few / 2)) ;;
     kerneltimes) tests 150 cuda.test -test.run '^$' -test.bench BenchmarkProve -test.benchtime 3x ;;
     *)
         echo "no section $1" >>"$log"
