@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Checks the Rust crates; called by the top-level build.sh.
 #
-#   check.sh fmt | clippy | test | doc | demo | bench | all
+#   check.sh fmt | clippy | test | doc   one kind of check
+#   check.sh all                         these four
+#   check.sh demo                        SHA-256 by bellperson and by libcuzk
+#   check.sh bench [WORD...]             the table of docs/performance.md
+#   check.sh bellperson 0.27.0           bellperson's own tests over the drop-in
 #
-# all is fmt, clippy, test and doc. The library is built from this tree and
-# linked statically, as in a program that depends on the crate.
+# The library is built from this tree and linked statically, as in a program
+# that depends on the crate.
 set -eu
 cd "$(dirname "$0")"
 unset CUZK_LIB_DIR CUZK_LINK
@@ -17,14 +21,56 @@ run() {
     "$@"
 }
 
-fmt() { run cargo fmt --all --check; }
 # One profile for everything: bellperson's proofs need the optimiser, and
-# nothing is built twice.
-clippy() { run cargo clippy --locked --release --workspace --all-targets --all-features -- -D warnings; }
-tests() { run cargo test --locked --release --workspace --all-features; }
-doc() { RUSTDOCFLAGS="-D warnings" run cargo doc --locked --release --workspace --all-features --no-deps; }
+# nothing is built twice. The second workspace holds the crate for Curio.
+in_both() {
+    run cargo "$1" --locked --release --workspace "${@:2}"
+    run cargo "$1" --locked --release --manifest-path supraseal-c2-curio/Cargo.toml "${@:2}"
+}
+
+fmt() {
+    run cargo fmt --all --check
+    run cargo fmt --manifest-path supraseal-c2-curio/Cargo.toml --check
+}
+clippy() { in_both clippy --all-targets --all-features -- -D warnings; }
+tests() { in_both test --all-features; }
+doc() {
+    export RUSTDOCFLAGS="-D warnings"
+    in_both doc --all-features --no-deps
+}
 demo() { run cargo run --locked --release --quiet -p cuzk-bellperson --bin demo; }
 bench() { run cargo run --locked --release --quiet -p cuzk-bellperson --bin bench -- "$@"; }
+
+# bellperson's sources as they are on crates.io, with one line added: what uses
+# feature cuda-supraseal then proves with libcuzk.
+bellperson() {
+    local version=$1 work=$PWD/target/consumers/bellperson-$1 source
+    rm -rf "$work"
+    mkdir -p "$work/fetch/src"
+    : >"$work/fetch/src/lib.rs"
+    cat >"$work/fetch/Cargo.toml" <<TOML
+[package]
+name = "fetch"
+version = "0.0.0"
+[dependencies]
+bellperson = "=$version"
+[workspace]
+TOML
+    source=$(cargo metadata --format-version 1 --manifest-path "$work/fetch/Cargo.toml" |
+        grep -o "\"manifest_path\":\"[^\"]*/bellperson-$version/Cargo.toml\"" | cut -d'"' -f4)
+    cp -r "$(dirname "$source")" "$work/source"
+    cat >>"$work/source/Cargo.toml" <<TOML
+[workspace]
+[patch.crates-io]
+supraseal-c2 = { path = "$PWD/supraseal-c2" }
+TOML
+    cd "$work/source"
+    # It pins a toolchain of its own. A lock file with an older supraseal-c2
+    # would leave the patch unused.
+    export RUSTUP_TOOLCHAIN=${RUSTUP_TOOLCHAIN-stable} CARGO_TARGET_DIR="$work/target"
+    run cargo update --package supraseal-c2 --precise 0.1.2
+    run cargo test --release --features cuda-supraseal
+}
 
 case ${1-} in
 fmt | clippy | doc | demo) "$1" ;;
@@ -33,6 +79,7 @@ bench)
     shift
     bench "$@"
     ;;
+bellperson) bellperson "${2:?usage: check.sh bellperson VERSION}" ;;
 all)
     fmt
     clippy
@@ -40,7 +87,7 @@ all)
     doc
     ;;
 *)
-    sed -n '3,8s/^# \{0,1\}//p' "$0"
+    sed -n '3,13s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

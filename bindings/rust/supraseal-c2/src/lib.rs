@@ -16,6 +16,7 @@
 //! is all that their signatures allow.
 
 mod assignment;
+mod columns;
 mod cuda;
 mod prove;
 mod srs;
