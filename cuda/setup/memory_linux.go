@@ -7,7 +7,10 @@ func allocate(bytes int) ([]byte, error) {
 	if bytes == 0 {
 		return nil, nil
 	}
-	memory, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	// Not reserved: the kernel refuses a mapping larger than the memory there
+	// is now, and a virtual machine's may grow while it is used.
+	const flags = unix.MAP_ANON | unix.MAP_PRIVATE | unix.MAP_NORESERVE
+	memory, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, flags)
 	if err != nil {
 		return nil, err
 	}
