@@ -67,6 +67,8 @@ type simJob struct {
 	dev                      *simDevice
 	copyTime                 time.Duration // of a, and of b
 	product, subtract, lasts time.Duration
+	tiles                    int                   // in the streaming tier, of h
+	tileTime                 time.Duration         // to copy one
 	fail                     func(at string) error // nil: never
 }
 
@@ -90,7 +92,7 @@ func (j simJob) upload(ctx context.Context, t *Ticket) error {
 			return err
 		}
 	}
-	for i := range 2 {
+	for i := range min(2, len(t.blocks)) {
 		const pieces = 4
 		for range pieces {
 			err := t.Enqueue(ctx, Upload, func() error {
@@ -118,9 +120,15 @@ func (j simJob) compute(ctx context.Context, t *Ticket) error {
 			return errors.Join(j.at("under the compute lock"), j.dev.work(n, Compute, dur, false, on...))
 		}, use...)
 	}
-	last := []int{0}
-	if t.set != nil {
-		last = append(last, ParamSet)
+	if len(t.blocks) < 3 {
+		return kernel(j.lasts, 0)
+	}
+	last := func() error { return kernel(j.lasts, 0) }
+	switch {
+	case t.set != nil:
+		last = func() error { return kernel(j.lasts, 0, ParamSet) }
+	case !t.Resident():
+		last = func() error { return j.stream(ctx, t, kernel) }
 	}
 	for _, step := range []func() error{
 		func() error { return j.at("compute begins") },
@@ -129,10 +137,51 @@ func (j simJob) compute(ctx context.Context, t *Ticket) error {
 		func() error { return j.at("one block handed on") },
 		func() error { return kernel(j.subtract, 0, 2) },
 		func() error { return t.HandOn(2) },
-		func() error { return kernel(j.lasts, last...) },
+		last,
 		func() error { return j.at("compute ends") },
 	} {
 		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stream is the h sum in the streaming tier: two tiles in turn, each copied
+// when the kernel that last used its place is done, in block tileBlock.
+func (j simJob) stream(ctx context.Context, t *Ticket, kernel func(time.Duration, ...int) error) error {
+	const slots, tileBlock = 2, 4
+	var free [slots]*Mark
+	for i := range j.tiles {
+		slot := i % slots
+		if free[slot] != nil {
+			if err := t.Await(ctx, free[slot]); err != nil {
+				return err
+			}
+		}
+		place := t.Block(tileBlock)
+		place.Bytes /= slots
+		place.Offset += uint64(slot) * place.Bytes
+		err := t.Enqueue(ctx, Tiles, func() error {
+			return j.dev.work(int64(t.Number()), Tiles, j.tileTime, true, place)
+		}, tileBlock)
+		if err != nil {
+			return err
+		}
+		copied, err := t.Record(Tiles)
+		if err != nil {
+			return err
+		}
+		if err := j.at("a tile without its kernel"); err != nil {
+			return err
+		}
+		if err := t.Order(Compute, copied); err != nil {
+			return err
+		}
+		if err := kernel(j.lasts/time.Duration(j.tiles), 0, tileBlock); err != nil {
+			return err
+		}
+		if free[slot], err = t.Record(Compute); err != nil {
 			return err
 		}
 	}
@@ -147,6 +196,7 @@ func (j simJob) work() Work {
 			if err := j.at("finish begins"); err != nil {
 				return err
 			}
+			// Nothing of the job is left to wait for but its last kernel.
 			return t.Await(ctx, t.last[Compute])
 		},
 	}

@@ -71,7 +71,7 @@ func (d *simDevice) work(job int64, st Stream, dur time.Duration, copies bool, b
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.fails("work"); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrDeviceLost, err)
 	}
 	start := max(d.now(), d.tail[st])
 	if copies {
@@ -177,7 +177,7 @@ func (d *simDevice) Map(offset, bytes uint64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.fails("map"); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrDeviceLost, err)
 	}
 	if d.mapped[offset] != 0 || offset+bytes > d.budget {
 		d.breakf("map of %d bytes at %d, budget %d, mapped there %d", bytes, offset, d.budget, d.mapped[offset])
@@ -207,6 +207,28 @@ func (d *simDevice) Unmap(offset, bytes uint64) error {
 	}
 	delete(d.mapped, offset)
 	return nil
+}
+
+// steal makes another process hold n bytes of the memory, as far as there is.
+func (d *simDevice) steal(n uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var sum uint64
+	for _, m := range d.mapped {
+		sum += m
+	}
+	d.stolen = min(n, d.budget-min(d.budget, sum))
+}
+
+// reset is a new context: no memory, no events, no work.
+func (d *simDevice) reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events = map[Event]time.Duration{}
+	d.mapped = map[uint64]uint64{}
+	d.uses = nil
+	d.tail = [Streams]time.Duration{}
+	d.bus = 0
 }
 
 // errSticky is what a simulated device reports when it is lost.
