@@ -31,7 +31,7 @@ func BenchmarkGolden(b *testing.B) {
 	}
 	for _, c := range cases {
 		b.Run(c.Name, func(b *testing.B) { benchmarkFile(b, c.Params, c.Witnesses[0], cpu.Options{}) })
-		b.Run(c.Name+"/portable", func(b *testing.B) { benchmarkFile(b, c.Params, c.Witnesses[0], cpu.Options{Portable: true}) })
+		b.Run(c.Name+" portable", func(b *testing.B) { benchmarkFile(b, c.Params, c.Witnesses[0], cpu.Options{Portable: true}) })
 	}
 }
 

@@ -37,10 +37,10 @@ type block8 = [limbs][lanes]uint64
 // batch is what the kernels read; the offsets of its fields are known there.
 type batch struct {
 	arena  unsafe.Pointer
-	a, b   *Ref // [8·blocks]
+	a, b   *Ref // [8·blocks], with a block before and after them to read
 	dst    *Ref // [8·blocks]
 	blocks int
-	d      *block8 // [degree·blocks]
+	d      *block8 // [2·degree·blocks] denominators and x_A of each block
 	prefix *block8 // [degree·(blocks+1)]
 	temp   *block8 // scratch; the first elements are the inverse
 }
@@ -209,28 +209,33 @@ func (k *ifma[A, P]) Add(arena []P, pairs []Pair) {
 // repeated: all its copies are in one block, which is read before it is
 // written.
 func (k *ifma[A, P]) batch(arena []P, pairs []Pair) batch {
-	k.a, k.b, k.dst = k.a[:0], k.b[:0], k.dst[:0]
+	blocks := (len(pairs) + lanes - 1) / lanes
+	if n := (blocks + 2) * lanes; len(k.a) < n {
+		// What stands before and after the refs is only prefetched, which
+		// cannot fault.
+		k.a, k.b, k.dst = make([]Ref, n), make([]Ref, n), make([]Ref, n)
+	}
+	a, b, dst := k.a[lanes:], k.b[lanes:], k.dst[lanes:]
 	for i := range pairs {
-		k.a, k.b, k.dst = append(k.a, pairs[i].A), append(k.b, pairs[i].B), append(k.dst, pairs[i].Dst)
+		a[i], b[i], dst[i] = pairs[i].A, pairs[i].B, pairs[i].Dst
 	}
-	for last := pairs[len(pairs)-1]; len(k.a)%lanes != 0; {
-		k.a, k.b, k.dst = append(k.a, last.A), append(k.b, last.B), append(k.dst, last.Dst)
+	last := pairs[len(pairs)-1]
+	for i := len(pairs); i < blocks*lanes; i++ {
+		a[i], b[i], dst[i] = last.A, last.B, last.Dst
 	}
-	blocks := len(k.a) / lanes
-	if need := scratchBlocks + k.degree*(2*blocks+1); len(k.memory) < need {
+	if need := scratchBlocks + k.degree*(3*blocks+1); len(k.memory) < need {
 		k.memory = alignedBlocks(need)
 	}
 	temp, d := &k.memory[0], &k.memory[scratchBlocks]
-	prefix := &k.memory[scratchBlocks+k.degree*blocks]
-	first := k.memory[scratchBlocks+k.degree*blocks:]
-	first[0] = ones
+	prefix := k.memory[scratchBlocks+2*k.degree*blocks:]
+	prefix[0] = ones
 	if k.degree == 2 {
-		first[1] = block8{}
+		prefix[1] = block8{}
 	}
 	return batch{
 		arena: unsafe.Pointer(unsafe.SliceData(arena)),
-		a:     &k.a[0], b: &k.b[0], dst: &k.dst[0],
-		blocks: blocks, d: d, prefix: prefix, temp: temp,
+		a:     &k.a[lanes], b: &k.b[lanes], dst: &k.dst[lanes],
+		blocks: blocks, d: d, prefix: &prefix[0], temp: temp,
 	}
 }
 

@@ -257,11 +257,15 @@ func (a *asm) forward(g group) {
 	a.function(name+" makes denominators and their running products, lane by lane.", name, 8)
 	a.begin()
 	a.label("loop")
-	d, prefix := g.at("0(R12)"), g.at("0(R13)")
+	d, xA, prefix := g.kept(), g.keptX(), g.at("0(R13)")
 	next := g.at(offset("0(R13)", elementBytes*g.degree))
+	for _, refs := range []string{"R8", "R9"} {
+		a.prefetch(g, refs, refBytes, 0)
+	}
 	for e := range g.degree {
 		a.store(a.gather(g, "R9", 64*e), a.temp(0))
 		x := a.gather(g, "R8", 64*e)
+		a.store(x, xA[e])
 		a.reverseSubtract(x, a.temp(0))
 		a.addMultiple(fp, x, 2)
 		a.normalize(x)
@@ -271,13 +275,30 @@ func (a *asm) forward(g group) {
 	for _, r := range []string{"R8", "R9"} {
 		a.f("ADDQ $%d, %s", refBytes, r)
 	}
-	for _, r := range []string{"R12", "R13"} {
-		a.f("ADDQ $%d, %s", elementBytes*g.degree, r)
-	}
+	a.f("ADDQ $%d, R12", 2*elementBytes*g.degree)
+	a.f("ADDQ $%d, R13", elementBytes*g.degree)
 	a.f("DECQ BX")
 	a.f("JNZ loop")
 	a.f("VZEROUPPER")
 	a.f("RET")
+}
+
+// kept is where forward keeps the denominators of a block, and keptX x_A.
+func (g group) kept() element  { return g.at("0(R12)") }
+func (g group) keptX() element { return g.at(offset("0(R12)", elementBytes*g.degree)) }
+
+// prefetch fetches the coordinate at byte off of the points of another block,
+// whose refs lie at the register plus step. There are refs to read past either
+// end.
+func (a *asm) prefetch(g group, refs string, step, off int) {
+	for i := range 8 {
+		a.f("MOVL %d(%s), AX", step+4*i, refs)
+		a.f("SHLQ $33, AX")
+		a.f("SHRQ $%d, AX", 33-g.logPointBytes())
+		for e := range g.degree {
+			a.f("PREFETCHT0 %d(R11)(AX*1)", off+64*e)
+		}
+	}
 }
 
 // backward: for each block, from the last one,
@@ -296,15 +317,17 @@ func (a *asm) backward(g group) {
 		a.f("ADDQ AX, %s", r)
 	}
 	a.f("IMULQ $%d, AX", elementBytes*g.degree/refBytes)
-	for _, r := range []string{"R12", "R13"} {
-		a.f("ADDQ AX, %s", r)
-	}
+	a.f("ADDQ AX, R13")
+	a.f("LEAQ (R12)(AX*2), R12")
 	x, y := 0, 64*g.degree // offsets in a point
-	d, prefix := g.at("0(R12)"), g.at("0(R13)")
+	d, xA, prefix := g.kept(), g.keptX(), g.at("0(R13)")
 	inverse, one, yA := g.scratch(sInverse), g.scratch(sOne), g.scratch(sYA)
 	slope, x3, t := g.scratch(sSlope), g.scratch(sX3), g.scratch(sT)
 
 	a.label("loop")
+	for _, refs := range []string{"R8", "R9"} {
+		a.prefetch(g, refs, -refBytes, y)
+	}
 	a.mul(g, one, inverse, prefix)
 	a.mul(g, inverse, inverse, d)
 
@@ -330,15 +353,17 @@ func (a *asm) backward(g group) {
 
 	a.comment("x")
 	for e := range g.degree {
-		a.store(a.gather(g, "R8", x+64*e), t[e])
-		r := a.gather(g, "R9", x+64*e)
-		a.reverseSubtract(r, one[e])
-		a.subtract(r, t[e])
-		a.addMultiple(fp, r, 3)
+		// x_B = x_A + d - 2p
+		r := regs(0)
+		a.load(r, one[e])
+		a.subtract(r, xA[e])
+		a.subtract(r, xA[e])
+		a.subtract(r, d[e])
+		a.addMultiple(fp, r, 2+3)
 		a.reduce(fp, r)
 		a.normalize(r)
 		a.store(r, x3[e])
-		a.reverseSubtract(r, t[e])
+		a.reverseSubtract(r, xA[e])
 		a.addMultiple(fp, r, 2)
 		a.normalize(r)
 		a.store(r, t[e])
@@ -361,9 +386,8 @@ func (a *asm) backward(g group) {
 	for _, r := range []string{"R8", "R9", "R10"} {
 		a.f("SUBQ $%d, %s", refBytes, r)
 	}
-	for _, r := range []string{"R12", "R13"} {
-		a.f("SUBQ $%d, %s", elementBytes*g.degree, r)
-	}
+	a.f("SUBQ $%d, R12", 2*elementBytes*g.degree)
+	a.f("SUBQ $%d, R13", elementBytes*g.degree)
 	a.f("DECQ BX")
 	a.f("JNZ loop")
 	a.f("VZEROUPPER")

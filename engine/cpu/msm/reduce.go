@@ -45,13 +45,14 @@ func reduce[A, P, J any, PJ Jacobian[A, J]](ctx context.Context, ws *workspace[A
 	return nil
 }
 
-// segmentLength keeps batches large and the number of segments, each with
-// three slots and a few additions of single points, small. All are powers of
-// two.
+// segmentLength balances what a step costs beside its additions, an inversion
+// for the batch, against what a segment costs in the end, three additions of
+// single points, measured in those of the batch. All are powers of two, and
+// the slots must do.
 func segmentLength(states int) int {
-	const goodBatch = 512
+	const stepCost, segmentCost = 100, 30
 	length := 1
-	for states/length > goodBatch && length < 64 || 3*(states/length) > slotCount {
+	for length*length*stepCost < states*segmentCost || 3*(states/length) > slotCount {
 		length *= 2
 	}
 	return length

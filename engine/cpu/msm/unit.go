@@ -173,7 +173,7 @@ func (ws *workspace[A, P]) sortWindow(digits []int32, state, buckets int) {
 	counts := ws.counts
 	clear(counts)
 	for _, d := range digits {
-		counts[max(d, -d)]++
+		counts[abs(d)]++
 	}
 	at := uint32(len(ws.refs))
 	for b := 1; b <= buckets; b++ {
@@ -192,17 +192,21 @@ func (ws *workspace[A, P]) sortWindow(digits []int32, state, buckets int) {
 		counts[b], at = at, first+n
 		ws.refs = resizeKeep(ws.refs, int(at))
 	}
-	tile := curve.Ref(ws.tile)
+	// Signs are random, so they must not decide a branch.
+	refs, tile := ws.refs, curve.Ref(ws.tile)
 	for i, d := range digits {
-		switch {
-		case d > 0:
-			ws.refs[counts[d]] = tile + curve.Ref(i)
-			counts[d]++
-		case d < 0:
-			ws.refs[counts[-d]] = tile + curve.Ref(i) | curve.Neg
-			counts[-d]++
+		if d == 0 {
+			continue
 		}
+		at := &counts[abs(d)]
+		refs[*at] = (tile + curve.Ref(i)) | curve.Ref(d)&curve.Neg
+		*at++
 	}
+}
+
+func abs(d int32) int32 {
+	sign := d >> 31
+	return (d ^ sign) - sign
 }
 
 // resizeKeep is resize that keeps the content.
