@@ -17,25 +17,41 @@ import (
 // A suite that hangs is killed, with the output it made so far.
 const suiteTimeout = 5 * time.Minute
 
-func TestHarness(t *testing.T) {
+func harness(t *testing.T) string {
 	examples := filepath.Join(cbuild.Root(), "bindings", "c", "examples")
 	sources, err := filepath.Glob("harness/*.c")
 	require.NoError(t, err)
 	require.NotEmpty(t, sources)
 	sources = append(sources, filepath.Join(examples, "gv.c"))
-	program := cbuild.Compile(t, "harness", append(cbuild.Sanitizers, "-I"+examples), sources...)
+	return cbuild.Compile(t, "harness", append(cbuild.Sanitizers, "-I"+examples), sources...)
+}
 
+func runSuite(t *testing.T, program, suite string, env []string) {
+	cmd := exec.Command(program, suite, cbuild.Golden(), t.TempDir())
+	cmd.Env = append(env, "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0", "UBSAN_OPTIONS=print_stacktrace=1")
+	cmd.WaitDelay = time.Second
+	timer := time.AfterFunc(suiteTimeout, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	t.Log(strings.TrimSpace(cbuild.Run(t, cmd)))
+}
+
+func TestHarness(t *testing.T) {
+	program := harness(t)
 	suites := strings.Fields(cbuild.Run(t, exec.Command(program, "list")))
 	require.NotEmpty(t, suites)
 	for _, suite := range suites {
-		t.Run(suite, func(t *testing.T) {
-			cmd := exec.Command(program, suite, cbuild.Golden(), t.TempDir())
-			// Handles are allocated by Go: what C allocated must be freed.
-			cmd.Env = cbuild.Env("ASAN_OPTIONS=detect_leaks=1:abort_on_error=0", "UBSAN_OPTIONS=print_stacktrace=1")
-			cmd.WaitDelay = time.Second
-			timer := time.AfterFunc(suiteTimeout, func() { _ = cmd.Process.Kill() })
-			defer timer.Stop()
-			t.Log(strings.TrimSpace(cbuild.Run(t, cmd)))
-		})
+		t.Run(suite, func(t *testing.T) { runSuite(t, program, suite, cbuild.Env()) })
+	}
+}
+
+// The same through the CUDA back end, on the simulated driver, as far as it is
+// fast enough: what is refused, and small proofs.
+func TestHarnessOnTheSimulator(t *testing.T) {
+	env := cbuild.Simulator(t)
+	program := harness(t)
+	for _, suite := range []string{
+		"versions", "values", "handles", "arguments", "assignment", "files", "golden_small", "log", "supraseal_refusals",
+	} {
+		t.Run(suite, func(t *testing.T) { runSuite(t, program, suite, env) })
 	}
 }

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/kernels"
 )
 
 // Root is the repository's root.
@@ -98,6 +101,20 @@ func Run(t *testing.T, cmd *exec.Cmd) string {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%v:\n%s", cmd.Args, out)
 	return string(out)
+}
+
+// Simulator builds the simulated CUDA driver and returns the environment in
+// which the library takes it for a card.
+func Simulator(t *testing.T) []string {
+	t.Helper()
+	Run(t, exec.Command(filepath.Join(Root(), "tests", "cudasim", "build.sh"), "kernels"))
+	// The simulator has the kernels in itself; this stands for the images.
+	images := t.TempDir()
+	for _, name := range kernels.Names {
+		require.NoError(t, os.WriteFile(filepath.Join(images, name+kernels.Extension), []byte("CUDASIM"), 0o600))
+	}
+	driver := filepath.Join(Root(), "build", "cudasim", "libcuda.so.1")
+	return Env("CUZK_CUDA_LIB="+driver, image.Variable+"="+images)
 }
 
 // Env is the environment with more variables.

@@ -22,6 +22,7 @@ static const struct {
     {"assignment", suite_assignment},
     {"files", suite_files},
     {"golden", suite_golden},
+    {"golden_small", suite_golden_small},
     {"jobs", suite_jobs},
     {"log", suite_log},
     {"threads", suite_threads},

@@ -25,6 +25,7 @@ void suite_arguments(void);
 void suite_assignment(void);
 void suite_files(void);
 void suite_golden(void);
+void suite_golden_small(void);
 void suite_handles(void);
 void suite_jobs(void);
 void suite_log(void);
