@@ -48,6 +48,29 @@ pub struct Scope<'scope, 'env: 'scope> {
 /// # Ok(())
 /// # }
 /// ```
+///
+/// A job cannot leave its scope:
+///
+/// ```compile_fail
+/// # use cuzk::{scope, Job, Partition, ProveOptions, Srs};
+/// fn start<'a>(srs: &Srs, partition: Partition<'a>) -> Job<'a> {
+///     scope(|s| s.start(srs, vec![partition], &ProveOptions::new()).unwrap())
+/// }
+/// ```
+///
+/// Nor can it read memory that goes before the scope ends:
+///
+/// ```compile_fail
+/// # use cuzk::{scope, Assignment, Fr, Partition, ProveOptions, Srs};
+/// fn start(srs: &Srs, rest: Assignment<'static>) {
+///     scope(|s| {
+///         let rows = vec![Fr::ONE; 3];
+///         let assignment = Assignment { a: (&rows).into(), ..rest };
+///         let partition = Partition::with_blinding(assignment, Fr::ONE, Fr::ONE);
+///         s.start(srs, vec![partition], &ProveOptions::new()).unwrap();
+///     })
+/// }
+/// ```
 pub fn scope<'env, F, T>(body: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,

@@ -113,6 +113,26 @@ impl Srs {
     ///
     /// An argument that is refused is an error here, with the partition's index
     /// in the message, and nothing is started.
+    ///
+    /// Borrowed rows do not compile:
+    ///
+    /// ```compile_fail
+    /// # use cuzk::{Assignment, Fr, Job, Partition, ProveOptions, Result, Srs};
+    /// fn start(srs: &Srs, rows: &[Fr], rest: Assignment<'static>) -> Result<Job<'static>> {
+    ///     let assignment = Assignment { a: rows.into(), ..rest };
+    ///     srs.start(vec![Partition::new(assignment)?], &ProveOptions::new())
+    /// }
+    /// ```
+    ///
+    /// Owned ones do:
+    ///
+    /// ```
+    /// # use cuzk::{Assignment, Fr, Job, Partition, ProveOptions, Result, Srs};
+    /// fn start(srs: &Srs, rows: Vec<Fr>, rest: Assignment<'static>) -> Result<Job<'static>> {
+    ///     let assignment = Assignment { a: rows.into(), ..rest };
+    ///     srs.start(vec![Partition::new(assignment)?], &ProveOptions::new())
+    /// }
+    /// ```
     pub fn start(
         &self,
         partitions: Vec<Partition<'static>>,
