@@ -3,6 +3,8 @@
 package c_test
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/tests/c/cbuild"
+	"github.com/libcuzk/libcuzk/tests/golden"
 )
 
 // A suite that hangs is killed, with the output it made so far.
@@ -26,8 +29,8 @@ func harness(t *testing.T) string {
 	return cbuild.Compile(t, "harness", append(cbuild.Sanitizers, "-I"+examples), sources...)
 }
 
-func runSuite(t *testing.T, program, suite string, env []string) {
-	cmd := exec.Command(program, suite, cbuild.Golden(), t.TempDir())
+func runSuite(t *testing.T, program, suite, golden string, env []string) {
+	cmd := exec.Command(program, suite, golden, t.TempDir())
 	cmd.Env = append(env, "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0", "UBSAN_OPTIONS=print_stacktrace=1")
 	cmd.WaitDelay = time.Second
 	timer := time.AfterFunc(suiteTimeout, func() { _ = cmd.Process.Kill() })
@@ -40,7 +43,19 @@ func TestHarness(t *testing.T) {
 	suites := strings.Fields(cbuild.Run(t, exec.Command(program, "list")))
 	require.NotEmpty(t, suites)
 	for _, suite := range suites {
-		t.Run(suite, func(t *testing.T) { runSuite(t, program, suite, cbuild.Env()) })
+		t.Run(suite, func(t *testing.T) { runSuite(t, program, suite, cbuild.Golden(), cbuild.Env()) })
+	}
+}
+
+func TestHarnessWithTheLargeCase(t *testing.T) {
+	large, err := golden.Large()
+	if errors.Is(err, golden.ErrAbsent) && os.Getenv(golden.DirEnv) == "" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	program := harness(t)
+	for _, suite := range []string{"golden_large", "threads_large", "supraseal_threads_large"} {
+		t.Run(suite, func(t *testing.T) { runSuite(t, program, suite, filepath.Dir(large.Params), cbuild.Env()) })
 	}
 }
 
@@ -52,6 +67,6 @@ func TestHarnessOnTheSimulator(t *testing.T) {
 	for _, suite := range []string{
 		"versions", "values", "handles", "arguments", "assignment", "files", "golden_small", "log", "supraseal_refusals",
 	} {
-		t.Run(suite, func(t *testing.T) { runSuite(t, program, suite, env) })
+		t.Run(suite, func(t *testing.T) { runSuite(t, program, suite, cbuild.Golden(), env) })
 	}
 }

@@ -25,6 +25,7 @@ void suite_arguments(void);
 void suite_assignment(void);
 void suite_files(void);
 void suite_golden(void);
+void suite_golden_large(void);
 void suite_golden_small(void);
 void suite_handles(void);
 void suite_jobs(void);
@@ -32,7 +33,9 @@ void suite_log(void);
 void suite_supraseal(void);
 void suite_supraseal_refusals(void);
 void suite_supraseal_threads(void);
+void suite_supraseal_threads_large(void);
 void suite_threads(void);
+void suite_threads_large(void);
 void suite_values(void);
 void suite_versions(void);
 
