@@ -114,8 +114,11 @@ func (d *device) begin() (done func(), err error) {
 func (d *device) recover(ctx context.Context) error {
 	return d.jobs.Recover(ctx, func() (sched.Device, error) {
 		old := d.current.Load()
-		// Its error tells of the loss again, which is known.
-		_ = old.context.Close()
+		// Its errors tell of the loss again, which is known.
+		_ = old.close()
+		if !old.context.Closed() {
+			return nil, errors.New("cuda: the driver does not destroy the lost context")
+		}
 		s, err := newSession(d.card, d.images)
 		if err != nil {
 			return nil, err

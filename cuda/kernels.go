@@ -1,7 +1,9 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
@@ -42,14 +44,16 @@ func loadKernels(b *driver.Bound, set *image.Set) (*kernelTable, error) {
 	return k, nil
 }
 
-// unload gives the images back; nothing enqueued may still use them.
+// unload gives the images back; nothing enqueued may still use them. What the
+// driver refuses to take back stays for another call.
 func (k *kernelTable) unload(b *driver.Bound) error {
-	for _, m := range k.modules {
-		if err := b.UnloadModule(m); err != nil {
-			return err
-		}
-	}
-	return nil
+	var failed error
+	k.modules = slices.DeleteFunc(k.modules, func(m *driver.Module) bool {
+		err := b.UnloadModule(m)
+		failed = errors.Join(failed, err)
+		return err == nil
+	})
+	return failed
 }
 
 // enqueue starts calls on a stream.

@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
@@ -40,9 +41,12 @@ func newLanes(dev *driver.Device) (*lanes, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lanes{context: ctx, watch: ctx.Main(), bytes: (dev.Bytes + vram.Granule - 1) / vram.Granule * vram.Granule, mapped: map[uint64]mapping{}}
+	l := &lanes{
+		context: ctx, watch: ctx.Main(), mapped: map[uint64]mapping{},
+		bytes: (dev.Bytes + vram.Granule - 1) / vram.Granule * vram.Granule,
+	}
 	if err := l.start(); err != nil {
-		return nil, errors.Join(err, ctx.Close())
+		return nil, errors.Join(err, l.close())
 	}
 	return l, nil
 }
@@ -173,43 +177,58 @@ func (l *lanes) Unmap(offset, bytes uint64) error {
 }
 
 // close waits for everything enqueued and destroys the context. Every mapping
-// must have been taken back.
+// should have been taken back. It goes on after errors, and may be called again
+// if the driver refuses to destroy the context.
 func (l *lanes) close() error {
 	err := l.watch.Do(func(b *driver.Bound) error {
-		if err := b.SynchronizeDeviceWide(); err != nil {
-			return err
-		}
-		for _, e := range l.idle {
-			if err := b.DestroyEvent(e); err != nil {
-				return err
+		failed := b.SynchronizeDeviceWide()
+		drained := failed == nil
+		l.idle = slices.DeleteFunc(l.idle, func(e driver.Event) bool {
+			err := b.DestroyEvent(e)
+			failed = errors.Join(failed, err)
+			return err == nil
+		})
+		for i, s := range l.streams {
+			if s == 0 {
+				continue
 			}
-		}
-		for _, s := range l.streams {
 			if err := b.DestroyStream(s); err != nil {
-				return err
+				failed = errors.Join(failed, err)
+			} else {
+				l.streams[i] = 0
 			}
 		}
-		return l.unreserve(b)
+		// What was enqueued on a lost context ends only with it.
+		if drained || len(l.mapped) == 0 {
+			failed = errors.Join(failed, l.unreserve(b))
+		}
+		return failed
 	})
+	if errors.Is(err, driver.ErrClosed) {
+		return nil
+	}
 	return errors.Join(err, l.context.Close())
 }
 
 // unreserve takes back mappings, physical memory and addresses. They belong to
-// the process, not to a context: b may be of another one, when this one is lost.
+// the process, not to a context: b may be of another one, when this one is
+// lost and has refused.
 func (l *lanes) unreserve(b *driver.Bound) error {
 	for offset, m := range l.mapped {
 		if err := b.Unmap(l.at(offset), m.bytes); err != nil {
 			return err
 		}
+		delete(l.mapped, offset)
 		if err := b.Release(m.memory); err != nil {
 			return err
 		}
-		delete(l.mapped, offset)
 	}
 	if l.base == 0 {
 		return nil
 	}
-	base := l.base
+	if err := b.AddressFree(l.base, l.bytes); err != nil {
+		return err
+	}
 	l.base = 0
-	return b.AddressFree(base, l.bytes)
+	return nil
 }

@@ -129,13 +129,12 @@ type filling struct {
 // range of the job's block of that number.
 func (h *holding) fillSet(ctx context.Context, r *resident, status launch.Range, block int) (*filling, error) {
 	s := h.session
-	pinned, err := s.results.take(s.watch)
-	if err != nil {
-		return nil, err
-	}
-	f := &filling{resident: r, session: s, status: pinned}
+	f := &filling{resident: r, session: s}
 	on := h.lane(ctx, sched.Upload)
-	err = on.enqueue(func(b *driver.Bound, st driver.Stream) error {
+	err := on.enqueue(func(b *driver.Bound, st driver.Stream) (err error) {
+		if f.status, err = s.results.take(b); err != nil {
+			return err
+		}
 		for i := range allSections {
 			if err := resetStatus(b, st, status.Addr+uint64(i)*sectionStatusBytes); err != nil {
 				return err
@@ -231,7 +230,7 @@ func (f *filling) finish(ctx context.Context, t *sched.Ticket, d *device) error 
 
 // release gives the pinned status back; the job has ended.
 func (f *filling) release() {
-	if f != nil {
+	if f != nil && f.status != nil {
 		f.session.results.put(f.status)
 	}
 }

@@ -150,7 +150,7 @@ func (j *job) compute(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if err := j.beginRound(); err != nil {
+	if err := j.beginRound(ctx); err != nil {
 		return err
 	}
 	if err := j.quotient(ctx); err != nil {
@@ -186,7 +186,7 @@ func (j *job) launch(ctx context.Context, calls []launch.Call, blocks ...int) er
 
 // quotient enqueues h, in place of a.
 func (j *job) quotient(ctx context.Context) error {
-	tables, err := j.tablesFor(ctx, j.ticket, j.logSize)
+	tables, err := j.tablesFor(ctx, j.logSize)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
@@ -17,7 +18,7 @@ type resultPool struct {
 }
 
 // take gives an idle buffer, or a new one.
-func (p *resultPool) take(t *driver.Thread) ([]byte, error) {
+func (p *resultPool) take(b *driver.Bound) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.free); n > 0 {
@@ -25,11 +26,7 @@ func (p *resultPool) take(t *driver.Thread) ([]byte, error) {
 		p.free = p.free[:n-1]
 		return m, nil
 	}
-	var memory []byte
-	err := t.Do(func(b *driver.Bound) (err error) {
-		memory, err = b.HostAlloc(maxResultBytes)
-		return err
-	})
+	memory, err := b.HostAlloc(maxResultBytes)
 	if err == nil {
 		p.all = append(p.all, memory)
 	}
@@ -43,12 +40,15 @@ func (p *resultPool) put(buffers ...[]byte) {
 	p.free = append(p.free, buffers...)
 }
 
-// release unpins everything.
+// release unpins everything. What the driver refuses to take back stays for
+// another call.
 func (p *resultPool) release(b *driver.Bound) error {
 	var failed error
-	for _, m := range p.all {
-		failed = errors.Join(failed, b.HostFreeDeviceWide(m))
-	}
-	p.all, p.free = nil, nil
+	p.free = nil
+	p.all = slices.DeleteFunc(p.all, func(m []byte) bool {
+		err := b.HostFreeDeviceWide(m)
+		failed = errors.Join(failed, err)
+		return err == nil
+	})
 	return failed
 }

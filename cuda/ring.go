@@ -59,16 +59,26 @@ func newRing(b *driver.Bound, count, threads int) (*ring, error) {
 	return r, nil
 }
 
-// release unpins the buffers; nothing may be flying.
+// release unpins the buffers; nothing may be flying. What the driver refuses
+// to take back stays for another call.
 func (r *ring) release(b *driver.Bound) error {
 	var failed error
 	for _, s := range r.slots {
 		if s.copied != 0 {
-			failed = errors.Join(failed, b.DestroyEvent(s.copied))
+			if err := b.DestroyEvent(s.copied); err != nil {
+				failed = errors.Join(failed, err)
+			} else {
+				s.copied = 0
+			}
 		}
-		failed = errors.Join(failed, b.HostFreeDeviceWide(s.memory))
+		if s.memory != nil {
+			if err := b.HostFreeDeviceWide(s.memory); err != nil {
+				failed = errors.Join(failed, err)
+			} else {
+				s.memory = nil
+			}
+		}
 	}
-	r.slots = nil
 	return failed
 }
 

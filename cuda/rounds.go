@@ -91,13 +91,17 @@ func newSections(a *groth16.Assignment, s shape, w *witnessLayout) sections {
 // isLeft reports whether values wait for another round.
 func (l *denseList) isLeft() bool { return len(l.left) > 0 }
 
-func (j *job) beginRound() error {
-	host, err := j.results.take(j.watch)
+func (j *job) beginRound(ctx context.Context) error {
+	r := &round{card: j.layout.results}
+	err := j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, _ driver.Stream) (err error) {
+		r.host, err = j.results.take(b)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	j.round = &round{card: j.layout.results, host: host}
-	j.rounds = append(j.rounds, j.round)
+	j.round = r
+	j.rounds = append(j.rounds, r)
 	return nil
 }
 
@@ -137,7 +141,7 @@ func (j *job) nextRound(ctx context.Context) error {
 	if err := j.ticket.Order(sched.Compute, staged); err != nil {
 		return err
 	}
-	if err := j.beginRound(); err != nil {
+	if err := j.beginRound(ctx); err != nil {
 		return err
 	}
 	if err := j.sumList(ctx, 0); err != nil {

@@ -87,38 +87,35 @@ func (s *session) fill(b *driver.Bound, images *image.Set) (err error) {
 
 // tablesFor makes the twiddles of a domain, at their first use enqueueing the
 // kernels that fill them. For the job in its compute turn.
-func (s *session) tablesFor(ctx context.Context, t *sched.Ticket, logSize uint32) (launch.Tables, error) {
-	set := s.tables[logSize]
+func (h *holding) tablesFor(ctx context.Context, logSize uint32) (launch.Tables, error) {
+	set := h.tables[logSize]
 	if set == nil {
 		set = &tableSet{}
-		bytes := launch.TableBytes(logSize)
-		err := lost(s.watch.Do(func(b *driver.Bound) (err error) {
-			set.memory, err = b.MemAlloc(bytes)
-			return err
-		}))
-		if err != nil {
-			return launch.Tables{}, err
-		}
-		s.tables[logSize] = set
+		h.tables[logSize] = set
 	}
-	if !set.filled {
-		var calls []launch.Call
-		set.Tables, calls = launch.NewTables(logSize, launch.Range{Addr: uint64(set.memory), Bytes: launch.TableBytes(logSize)})
-		err := t.Enqueue(ctx, sched.Compute, func() error {
-			return s.on(sched.Compute, func(b *driver.Bound, st driver.Stream) error {
-				return s.kernels.enqueue(b, st, calls)
-			})
+	if set.filled {
+		return set.Tables, nil
+	}
+	err := h.ticket.Enqueue(ctx, sched.Compute, func() error {
+		return h.on(sched.Compute, func(b *driver.Bound, st driver.Stream) (err error) {
+			bytes := launch.TableBytes(logSize)
+			if set.memory == 0 {
+				if set.memory, err = b.MemAlloc(bytes); err != nil {
+					return err
+				}
+			}
+			tables, calls := launch.NewTables(logSize, launch.Range{Addr: uint64(set.memory), Bytes: bytes})
+			set.Tables = tables
+			return h.kernels.enqueue(b, st, calls)
 		})
-		if err != nil {
-			return launch.Tables{}, err
-		}
-		set.filled = true
-	}
-	return set.Tables, nil
+	})
+	set.filled = err == nil
+	return set.Tables, err
 }
 
 // close gives everything back and destroys the context; nothing of the ledger
-// is mapped any more, and no job runs.
+// is mapped any more, and no job runs. It goes on after errors: a lost context
+// refuses most calls. What the driver refuses stays for another call.
 func (s *session) close() error {
 	err := s.watch.Do(func(b *driver.Bound) error {
 		failed := b.SynchronizeDeviceWide()
@@ -129,15 +126,29 @@ func (s *session) close() error {
 		}
 		failed = errors.Join(failed, s.results.release(b))
 		for _, t := range s.tables {
-			failed = errors.Join(failed, b.MemFreeDeviceWide(t.memory))
+			failed = errors.Join(failed, freeOnce(b, &t.memory))
+			t.filled = false
 		}
-		if s.decode != 0 {
-			failed = errors.Join(failed, b.MemFreeDeviceWide(s.decode))
-		}
+		failed = errors.Join(failed, freeOnce(b, &s.decode))
 		if s.kernels != nil {
 			failed = errors.Join(failed, s.kernels.unload(b))
 		}
 		return failed
 	})
+	if errors.Is(err, driver.ErrClosed) {
+		err = nil
+	}
 	return errors.Join(err, s.lanes.close())
+}
+
+// freeOnce frees p unless it is none, and sets it to none.
+func freeOnce(b *driver.Bound, p *driver.DevicePtr) error {
+	if *p == 0 {
+		return nil
+	}
+	err := b.MemFreeDeviceWide(*p)
+	if err == nil {
+		*p = 0
+	}
+	return err
 }

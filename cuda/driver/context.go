@@ -137,11 +137,17 @@ func (c *Context) bind(create func() error) (*Bound, error) {
 			return nil, err
 		}
 	}
-	if err := c.d.fail(c.d.fn.CtxSetCurrent(c.handle), c.dev.Ordinal, "cuCtxSetCurrent", ""); err != nil {
-		return nil, err
+	err := c.d.fail(c.d.fn.CtxSetCurrent(c.handle), c.dev.Ordinal, "cuCtxSetCurrent", "")
+	if err == nil {
+		var scratch *launchScratch
+		if scratch, err = newLaunchScratch(); err == nil {
+			return &Bound{d: c.d, dev: c.dev, scratch: scratch}, nil
+		}
 	}
-	scratch, err := newLaunchScratch()
-	return &Bound{d: c.d, dev: c.dev, scratch: scratch}, err
+	if create != nil {
+		err = errors.Join(err, c.d.fail(c.d.fn.CtxDestroy(c.handle), c.dev.Ordinal, "cuCtxDestroy", ""))
+	}
+	return nil, err
 }
 
 func runCall(f func(*Bound) error, b *Bound) (out outcome) {
@@ -179,6 +185,8 @@ func (t *Thread) end() {
 
 // Close destroys the context, waiting for everything that runs on it: all its
 // memory, streams and modules go with it. Later calls of Do return ErrClosed.
+// If the driver refuses, the context is as it was and Close may be called
+// again; the error of a lost context is no refusal.
 func (c *Context) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -187,6 +195,7 @@ func (c *Context) Close() error {
 	}
 	c.closed = true
 	threads := c.threads
+	c.threads = nil
 	c.mu.Unlock()
 	for _, t := range threads {
 		t.end()
@@ -194,8 +203,21 @@ func (c *Context) Close() error {
 	err := c.main.Do(func(*Bound) error {
 		return c.d.fail(c.d.fn.CtxDestroy(c.handle), c.dev.Ordinal, "cuCtxDestroy", "")
 	})
+	if err != nil && !Sticky(err) {
+		c.mu.Lock()
+		c.closed = false
+		c.mu.Unlock()
+		return err
+	}
 	c.main.end()
 	return err
+}
+
+// Closed reports whether the context has been destroyed.
+func (c *Context) Closed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 // Device is the card the calls act on.
