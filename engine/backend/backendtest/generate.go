@@ -165,15 +165,24 @@ type pointPool struct {
 	g2 []bls.G2Affine
 }
 
-// pool makes random multiples of the generators, once for all cases.
+// pool makes the points once for all cases: a random point and steps of
+// another, which is quick.
 var pool = sync.OnceValue(func() pointPool {
-	rng := rand.New(rand.NewPCG(1, 2))
-	scalars := make([]fr.Element, poolSize)
-	for i := range scalars {
-		scalars[i].SetUint64(rng.Uint64())
-	}
+	ends := scalars(rand.New(rand.NewPCG(1, 2)), 2, nil)
 	_, _, g1, g2 := bls.Generators()
-	return pointPool{bls.BatchScalarMultiplicationG1(&g1, scalars), bls.BatchScalarMultiplicationG2(&g2, scalars)}
+	ends1, ends2 := bls.BatchScalarMultiplicationG1(&g1, ends), bls.BatchScalarMultiplicationG2(&g2, ends)
+	sums1 := make([]bls.G1Jac, poolSize)
+	p := pointPool{g2: make([]bls.G2Affine, poolSize)}
+	var at1 bls.G1Jac
+	var at2 bls.G2Jac
+	at1.FromAffine(&ends1[0])
+	at2.FromAffine(&ends2[0])
+	for i := range poolSize {
+		sums1[i] = *at1.AddMixed(&ends1[1])
+		p.g2[i].FromJacobian(at2.AddMixed(&ends2[1]))
+	}
+	p.g1 = bls.BatchJacobianToAffineG1(sums1)
+	return p
 })
 
 // index returns which pooled point is point i of a section, negative for

@@ -7,6 +7,7 @@ import (
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
+	"github.com/consensys/gnark-crypto/utils"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/libcuzk/libcuzk/engine/groth16"
@@ -60,7 +61,7 @@ func quotient(a, b []fr.Element) []fr.Element {
 		x[i].Mul(&x[i], &y[i]).Sub(&x[i], &z[i]).Mul(&x[i], &divisor)
 	}
 	domain.FFTInverse(x, fft.DIF, fft.OnCoset())
-	fft.BitReverse(x)
+	utils.BitReverse(x)
 	return x
 }
 
