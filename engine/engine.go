@@ -51,7 +51,7 @@ func New(cfg Config) (*Engine, error) {
 		infos, err := p.Devices()
 		if err != nil {
 			e.log.Info("no devices", "backend", p.Name(), "reason", err)
-			missing = append(missing, fmt.Sprintf("%s: %v", p.Name(), err))
+			missing = append(missing, err.Error())
 		}
 		e.addDevices(p, infos, cfg.Workers)
 	}
