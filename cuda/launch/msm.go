@@ -12,11 +12,10 @@ const (
 	minWindow, maxWindow = 4, 22
 	minRun, maxRun       = 8, 256
 	runThreadsLog        = 18 // about this many runs (log2) before they grow
-	// Runs of heads: the first level has about a head a run to add, the later
-	// ones only those of buckets that span many runs.
+	// Runs of heads: about mergeThreads of them. The last levels are one block's.
 	minMergeRun, maxMergeRun = 4, 16
-	mergeThreadsLog          = 16
-	laterMergeRun            = 32
+	mergeThreadsLog          = 15
+	mergeBlockRuns           = 1024
 	minChunk, maxChunk       = 4, 64
 	chunkThreadsLog          = 16
 	sumBlocks                = 64 // first level of a sum, at most, a segment
@@ -34,6 +33,10 @@ var (
 	kernelMerge = [...]*Kernel{
 		declare[mergeArgs]("g1", "cuzk_msm_g1_merge", 128),
 		declare[mergeArgs]("g2", "cuzk_msm_g2_merge", 128),
+	}
+	kernelMergeLevels = [...]*Kernel{
+		declare[mergeArgs]("g1", "cuzk_msm_g1_merge_levels", 128),
+		declare[mergeArgs]("g2", "cuzk_msm_g2_merge_levels", 128),
 	}
 	kernelReduce = [...]*Kernel{
 		declare[reduceArgs]("g1", "cuzk_msm_g1_reduce", 128),
@@ -135,12 +138,8 @@ func (p MSM) pairs() uint64     { return uint64(p.Batch) * uint64(p.N) }
 
 func (p MSM) runs() uint32 { return blocks(p.pairs(), uint64(p.run)) }
 
-// mergeRun is the run of the first level of merging.
-func (p MSM) mergeRun() uint32 {
-	return min(max(p.runs()>>mergeThreadsLog, minMergeRun), maxMergeRun)
-}
-
-func (p MSM) mergedRuns() uint32 { return blocks(uint64(p.runs()), uint64(p.mergeRun())) }
+// mergeRun is how many of n heads a thread merges.
+func mergeRun(n uint32) uint32 { return min(max(n>>mergeThreadsLog, minMergeRun), maxMergeRun) }
 
 func (p MSM) chunks() uint64 { return p.buckets() / uint64(p.chunk) }
 
@@ -177,7 +176,7 @@ type msmScratch struct {
 func (p MSM) scratch(whole Range) msmScratch {
 	l := layout{whole: whole}
 	n, point := p.buckets(), p.sumBytes()
-	heads := [2]uint64{uint64(p.runs()), uint64(p.mergedRuns())}
+	heads := [2]uint64{uint64(p.runs()), uint64(blocks(uint64(p.runs()), uint64(mergeRun(p.runs()))))}
 	var s msmScratch
 	s.partitionCounts = l.take(uint64(p.partitions()) * WordBytes)
 	s.counts = l.take(n * WordBytes)
@@ -249,14 +248,19 @@ func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 	}, append(heads(0, runs, Write), Access{points, Read}, reads(s.sorted, p.pairs()*WordBytes), offsets,
 		Access{buckets, Write})...)}
 	// One run has no head: it starts every bucket it touches.
-	run := p.mergeRun()
 	for from := 0; runs > 1; from = 1 - from {
-		next := blocks(uint64(runs), uint64(run))
-		calls = append(calls, call(kernelMerge[g], uint64(next), mergeArgs{
+		k, grid, run, next := kernelMerge[g], uint32(0), mergeRun(runs), uint32(1)
+		out := blocks(uint64(runs), uint64(run))
+		if runs <= mergeBlockRuns {
+			k, grid = kernelMergeLevels[g], 1
+		} else {
+			grid, next = blocks(uint64(out), uint64(k.Threads)), out
+		}
+		calls = append(calls, gridCall(k, grid, 1, mergeArgs{
 			in: s.heads[from].Addr, inBuckets: s.headBuckets[from].Addr, buckets: s.buckets.Addr,
 			out: s.heads[1-from].Addr, outBuckets: s.headBuckets[1-from].Addr, n: runs, run: run,
-		}, append(append(heads(from, runs, Read), heads(1-from, next, Write)...), Access{buckets, ReadWrite})...))
-		runs, run = next, laterMergeRun
+		}, append(append(heads(from, runs, ReadWrite), heads(1-from, out, ReadWrite)...), Access{buckets, ReadWrite})...))
+		runs = next
 	}
 	return calls
 }

@@ -10,16 +10,18 @@ const (
 	maxPartitions = 12288
 	maxLow        = 11
 	entryBytes    = 8
-	entryTile     = 16384
+	entryTile     = 32768
 	digitLimbs    = 9
 )
 
 const (
 	// partitionFrom is where two steps begin to be faster.
 	partitionFrom = 1 << 19
-	// partitionTile is how many scalars a block partitions at a time: about 8
-	// pairs, 64 bytes, a partition and window.
-	partitionTile = 8192
+	// partitionTile is how many scalars a block partitions at a time: up to
+	// 16 pairs, 128 bytes, a partition and window, if there are scalars enough
+	// for partitionTiles.
+	minPartitionTile, maxPartitionTile = 2048, 16384
+	partitionTiles                     = 512
 	// countBlocks fill a card several times over; each adds its counters to
 	// the global ones at its end.
 	countBlocks = 1024
@@ -28,10 +30,10 @@ const (
 var (
 	kernelHistogram        = declare[sortArgs]("sort", "cuzk_msm_histogram", 256)
 	kernelScatter          = declare[sortArgs]("sort", "cuzk_msm_scatter", 256)
-	kernelPartitionCount   = declare[partitionArgs]("partition", "cuzk_partition_count", 512)
-	kernelPartitionScatter = declare[partitionArgs]("partition", "cuzk_partition_scatter", 512)
-	kernelEntriesCount     = declare[entriesArgs]("partition", "cuzk_entries_count", 512)
-	kernelEntriesScatter   = declare[entriesArgs]("partition", "cuzk_entries_scatter", 512)
+	kernelPartitionCount   = declare[partitionArgs]("partition", "cuzk_partition_count", 1024)
+	kernelPartitionScatter = declare[partitionArgs]("partition", "cuzk_partition_scatter", 1024)
+	kernelEntriesCount     = declare[entriesArgs]("partition", "cuzk_entries_count", 1024)
+	kernelEntriesScatter   = declare[entriesArgs]("partition", "cuzk_entries_scatter", 1024)
 )
 
 type sortArgs struct {
@@ -116,11 +118,12 @@ func (p MSM) sort(in MSMInput, s msmScratch, first uint32) []Call {
 func (p MSM) sortInTwo(args sortArgs, input []Access, s msmScratch) []Call {
 	n, partitions := uint32(p.buckets()), p.partitions()
 	args.counts = s.partitionCounts.Addr
+	tile := min(max(p.N/partitionTiles, minPartitionTile), maxPartitionTile)
 	split := partitionArgs{
-		sort: args, entries: s.entries.Addr, partitions: partitions, low: p.low(), tile: partitionTile,
+		sort: args, entries: s.entries.Addr, partitions: partitions, low: p.low(), tile: tile,
 	}
 	partitionCounts := updates(s.partitionCounts, uint64(partitions)*WordBytes)
-	tiles := blocks(uint64(p.N), partitionTile)
+	tiles := blocks(uint64(p.N), uint64(tile))
 	calls := []Call{
 		// The two counts lie one after the other.
 		Fill(Range{s.partitionCounts.Addr, s.counts.Addr - s.partitionCounts.Addr + uint64(n)*WordBytes},

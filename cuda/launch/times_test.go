@@ -2,6 +2,9 @@ package launch_test
 
 import (
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +34,7 @@ func TestTimes(t *testing.T) {
 		blocks[i] = r.memory(launch.FrBytes << logMax)
 	}
 	fmt.Println("log2  quotient ms  (dif, dit)       h MSM ms  scratch MiB  windows x bits, at a time  launches")
-	for _, log := range []int{14, 16, 18, 20, 22, 24, 26, 27} {
+	for _, log := range timedLogs(t) {
 		times := 3
 		if log > 24 {
 			times = 2
@@ -57,12 +60,28 @@ func TestTimes(t *testing.T) {
 		require.Equal(t, multipleG1(pooledSum(gamma, beta, logPool, log)), affineG1(got), "MSM of 2^%d", log)
 		fmt.Printf("%4d  %11.2f  (%6.2f, %6.2f)  %9.2f  %11d  %d x %d, %d  %d\n", log, ms(quotient), ms(dif), ms(dit),
 			ms(took), p.ScratchBytes()>>20, p.Windows, p.Window, p.Batch, len(calls))
-		if log%5 == 0 || log > 22 || log == 14 {
-			r.byKernel(calls)
-		}
+		r.byKernel(calls)
+	}
+	if os.Getenv("CUZK_TIMES") != "" {
+		return
 	}
 	r.timeSums(points, 26)
 	r.timePoints(points, scalars)
+}
+
+// timedLogs is what CUZK_TIMES says ("14 27"), or every second size.
+func timedLogs(t *testing.T) []int {
+	text := os.Getenv("CUZK_TIMES")
+	if text == "" {
+		text = "14 16 18 20 22 24 26 27"
+	}
+	var logs []int
+	for _, word := range strings.Fields(text) {
+		log, err := strconv.Atoi(word)
+		require.NoError(t, err, "CUZK_TIMES")
+		logs = append(logs, log)
+	}
+	return logs
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

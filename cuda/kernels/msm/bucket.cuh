@@ -78,35 +78,35 @@ template <class G> CUZK_FN void accumulate(const AccumulateArgs<G> &a) {
 }
 
 template <class G> struct MergeArgs {
-    const XYZZ<typename G::F> *in; // in[n]
-    const u32 *in_buckets;         // in_buckets[n], NONE where in[i] is unset
+    XYZZ<typename G::F> *in; // in[n]
+    u32 *in_buckets;         // in_buckets[n], NONE where in[i] is unset
     XYZZ<typename G::F> *buckets;
     XYZZ<typename G::F> *out; // out[ceil(n / run)]
     u32 *out_buckets;
     u32 n, run;
 };
 
-template <class G> CUZK_FN void merge(const MergeArgs<G> &a) {
+// Run t of the heads. Loads are not constant_load: merge_levels comes back to
+// what other threads of the block have written.
+template <class G> CUZK_FN void merge_run(const MergeArgs<G> &a, u64 t) {
     typedef typename G::F F;
-    u64 t = global_thread(), first = t * a.run;
-    if (first >= a.n)
-        return;
+    u64 first = t * a.run;
     u64 end = first + a.run < a.n ? first + a.run : a.n;
     // A bucket continued from the run before is passed on; a bucket that
     // starts here is added to. At most one run starts a given bucket.
-    u32 continued = first > 0 ? constant_load(a.in_buckets, first - 1) : NONE;
+    u32 continued = first > 0 ? global_load(a.in_buckets, first - 1) : NONE;
     u32 out = NONE;
     u64 i = first;
     while (i < end) {
-        u32 b = constant_load(a.in_buckets, i);
+        u32 b = global_load(a.in_buckets, i);
         if (b == NONE) {
             i++;
             continue;
         }
         bool pass_on = i == first && b == continued;
         XYZZ<F> sum = pass_on ? XYZZ<F>::infinity() : global_load(a.buckets, b);
-        for (; i < end && constant_load(a.in_buckets, i) == b; i++)
-            sum.add(constant_load(a.in, i));
+        for (; i < end && global_load(a.in_buckets, i) == b; i++)
+            sum.add(global_load(a.in, i));
         if (pass_on) {
             out = b;
             global_store(a.out, t, sum);
@@ -115,6 +115,31 @@ template <class G> CUZK_FN void merge(const MergeArgs<G> &a) {
         }
     }
     global_store(a.out_buckets, t, out);
+}
+
+template <class G> CUZK_FN void merge(const MergeArgs<G> &a) {
+    u64 t = global_thread();
+    if (t * a.run < a.n)
+        merge_run<G>(a, t);
+}
+
+// All levels that are left, in one block: level by level, in and out swapped.
+template <class G> CUZK_FN void merge_levels(MergeArgs<G> a) {
+    CUZK_NO_UNROLL
+    while (a.n > 1) {
+        u32 runs = (a.n + a.run - 1) / a.run;
+        CUZK_NO_UNROLL
+        for (u32 t = thread_x(); t < runs; t += block_threads())
+            merge_run<G>(a, t);
+        block_barrier();
+        XYZZ<typename G::F> *in = a.in;
+        u32 *in_buckets = a.in_buckets;
+        a.in = a.out;
+        a.in_buckets = a.out_buckets;
+        a.out = in;
+        a.out_buckets = in_buckets;
+        a.n = runs;
+    }
 }
 
 // out[t] = sum over the buckets i of chunk t of (i + 1) bucket_i, where i

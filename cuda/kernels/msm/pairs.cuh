@@ -13,7 +13,7 @@ struct SortArgs {
     const u32 *positions;
     u32 *counts; // counts[windows << (c - 1)]: the histogram adds, scatter uses them as cursors
     u32 *sorted; // the values, by bucket: scatter writes
-    u32 k[DIGIT_LIMBS];     // digits.cuh
+    u32 k[DIGIT_LIMBS]; // digits.cuh
     u32 n, c, first_window, windows;
     u32 pad;
 };
@@ -33,6 +33,13 @@ struct Pairs {
         end = a.first_window + a.windows;
         for (; window < first; window++)
             digits.next(c);
+    }
+
+    // Leaves only `count` windows from the skip-th of the group on.
+    CUZK_FN void restrict_to(u32 skip, u32 count) {
+        for (; skip > 0; skip--, window++)
+            digits.next(c);
+        end = window + count < end ? window + count : end;
     }
 
     CUZK_FN bool next() {
