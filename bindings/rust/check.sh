@@ -4,6 +4,7 @@
 #
 #   check.sh fmt | clippy | test | doc   one kind of check
 #   check.sh all                         these four
+#   check.sh link                        part of test: each way to find the library
 #   check.sh demo                        SHA-256 by bellperson and by libcuzk
 #   check.sh bench [WORD...]             the table of docs/performance.md
 #   check.sh bellperson 0.27.0           bellperson's own tests over the drop-in
@@ -33,11 +34,35 @@ fmt() {
     run cargo fmt --manifest-path supraseal-c2-curio/Cargo.toml --check
 }
 clippy() { in_both clippy --all-targets --all-features -- -D warnings; }
-tests() { in_both test --all-features; }
+tests() {
+    in_both test --all-features
+    (link)
+}
 doc() {
     export RUSTDOCFLAGS="-D warnings"
     in_both doc --all-features --no-deps
 }
+# Installs the library in a folder of its own, and tests cuzk-sys over it.
+link() {
+    local prefix=$PWD/target/link/prefix
+    export CARGO_TARGET_DIR="$PWD/target/link"
+    export CUZK_BUILD_DIR="$PWD/target/link/build"
+    run ../../capi/build.sh lib
+    run ../../capi/build.sh static
+    run ../../capi/build.sh install "$prefix"
+    unset CUZK_BUILD_DIR
+    local test=(cargo test --locked --package cuzk-sys --test link)
+    run env CUZK_LIB_DIR="$prefix/lib" "${test[@]}"
+    run env CUZK_LIB_DIR="$prefix/lib" CUZK_LINK=dynamic "${test[@]}"
+    run env CUZK_BUNDLED=0 PKG_CONFIG_PATH="$prefix/lib/pkgconfig" "${test[@]}"
+    echo "+ with nothing to find, this must fail:"
+    if CUZK_BUNDLED=0 PKG_CONFIG_LIBDIR=/nonexistent "${test[@]}" 2>"$CARGO_TARGET_DIR/stderr"; then
+        echo "check.sh: cuzk-sys was linked without a library" >&2
+        exit 1
+    fi
+    grep "no libcuzk found" "$CARGO_TARGET_DIR/stderr"
+}
+
 demo() { run cargo run --locked --release --quiet -p cuzk-bellperson --bin demo; }
 bench() { run cargo run --locked --release --quiet -p cuzk-bellperson --bin bench -- "$@"; }
 
@@ -73,7 +98,7 @@ TOML
 }
 
 case ${1-} in
-fmt | clippy | doc | demo) "$1" ;;
+fmt | clippy | doc | link | demo) "$1" ;;
 test) tests ;;
 bench)
     shift
@@ -87,7 +112,7 @@ all)
     doc
     ;;
 *)
-    sed -n '3,13s/^# \{0,1\}//p' "$0"
+    sed -n '3,14s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

@@ -29,8 +29,10 @@ fn main() {
         return link_from(Path::new(&dir));
     }
     let bundled = bundled_wanted();
-    if bundled != Bundled::Always && found_by_pkg_config() {
-        return;
+    if bundled != Bundled::Always {
+        if let Some(dir) = installed() {
+            return link_from(&dir);
+        }
     }
     match bundled {
         Bundled::Never => panic!(
@@ -63,11 +65,17 @@ fn bundled_wanted() -> Bundled {
     }
 }
 
-fn found_by_pkg_config() -> bool {
+/// The folder of an installed library, as pkg-config knows it.
+fn installed() -> Option<PathBuf> {
+    const NAME: &str = "cuzk";
     pkg_config::Config::new()
         .range_version(INSTALLED_VERSIONS)
-        .probe("cuzk")
-        .is_ok()
+        .cargo_metadata(false)
+        .probe(NAME)
+        .ok()?;
+    pkg_config::get_variable(NAME, "libdir")
+        .ok()
+        .map(PathBuf::from)
 }
 
 /// Links the library in a folder: the archive where there is one, unless
