@@ -1,6 +1,6 @@
 // The simulated devices' memory: one range of addresses of this process, shared by all devices as with unified
 // addressing, so that kernels use plain pointers. Beside it lie what the checks need: for each 2 MiB granule who may
-// access which part, for each byte whether it was ever written, for each 32 bytes which operations touched it last.
+// access which part, for each byte whether it was ever written, for each word which operations touched it last.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace cudasim {
 constexpr uint64_t space_base = 0x500000000000;
 constexpr uint64_t space_bytes = uint64_t(1) << 40;
 constexpr uint64_t written_base = 0x510000000000; // one bit for each byte
-constexpr uint64_t cells_base = 0x520000000000;   // one Cell for each cell_bytes
+constexpr uint64_t cells_base = 0x480000000000;   // one Cell for each cell_bytes
 constexpr uint64_t granule_bytes = 2 << 20;
 constexpr uint64_t granule_count = space_bytes / granule_bytes;
-constexpr uint64_t cell_bytes = 32;
+constexpr uint64_t cell_bytes = 4; // the smallest thing that two streams write side by side
 
 // Granule says what of one granule is accessible: bytes lo to hi, by the devices in the mask.
 struct Granule {
@@ -25,7 +25,7 @@ struct Granule {
     uint32_t devices;
 };
 
-// Cell names the last operations on 32 bytes: writer is an operation, readers a set of operations (order.h). 0 is none.
+// Cell names the last operations on a word: writer is an operation, readers a set of operations (order.h). 0 is none.
 struct Cell {
     uint32_t writer, readers;
 };
