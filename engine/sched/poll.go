@@ -31,21 +31,10 @@ const (
 func (s *Scheduler) await(ctx context.Context, what string, mode watchMode, cond func() (bool, error)) error {
 	MayWait(what)
 	for {
-		s.mem.Lock()
-		if mode == watch {
-			s.sweepLocked()
-		}
-		ok, err := cond()
-		if ok || err != nil {
-			s.mem.Unlock()
+		changed, err := s.look(mode, cond)
+		if changed == nil {
 			return err
 		}
-		changed := s.changed
-		if mode == watch {
-			s.watchLocked()
-		}
-		s.mem.Unlock()
-
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -60,6 +49,24 @@ func (s *Scheduler) await(ctx context.Context, what string, mode watchMode, cond
 			return err
 		}
 	}
+}
+
+// look evaluates a wait's condition once. It returns nil and the wait's result
+// if the wait is over, else the channel that is closed at the next change.
+func (s *Scheduler) look(mode watchMode, cond func() (bool, error)) (<-chan struct{}, error) {
+	s.mem.Lock()
+	defer s.mem.Unlock()
+	if mode == watch {
+		s.sweepLocked()
+	}
+	ok, err := cond()
+	if ok || err != nil {
+		return nil, err
+	}
+	if mode == watch {
+		s.watchLocked()
+	}
+	return s.changed, nil
 }
 
 // unlessLost is a wait's answer for a condition that a lost device may never

@@ -30,6 +30,10 @@ type Request struct {
 	// bytes, aligned to its own size, so that jobs of different domains leave
 	// no gaps that the next one cannot use.
 	Exact bool
+	// Late orders a job's blocks by when it hands them on, the earliest first.
+	// It is a hint: the next job, when it claims behind this one, gets what
+	// it copies into from the blocks that come back first.
+	Late uint8
 }
 
 // size is what the ledger sets aside for r.

@@ -99,10 +99,6 @@ const (
 	BlockTiles
 )
 
-// rowBlocks are a, b and c. The last becomes free after the subtraction, the
-// second after the product (design: three blocks, given back early).
-const rowBlocks = 3
-
 // Estimate computes the memory of a job of shape s with kernels k, streaming its
 // parameter set or not.
 func (s Shape) Estimate(k Kernels, streaming bool) Estimate {
@@ -153,19 +149,22 @@ func (e Estimate) Scratch() uint64 {
 
 // Requests are the blocks to claim, in the order of the Block constants.
 func (e Estimate) Requests() []Request {
-	r := make([]Request, rowBlocks, BlockTiles+1)
-	for i := range r {
-		r[i] = Request{Bytes: e.Rows.Bytes}
+	// b is handed on after the product, c after the subtraction, classes after
+	// the sums; what becomes h is used to the end.
+	const afterProduct, afterSubtraction, afterSums, atEnd = 0, 1, 2, 3
+	r := []Request{
+		BlockA:       {Bytes: e.Rows.Bytes, Late: atEnd},
+		BlockB:       {Bytes: e.Rows.Bytes, Late: afterProduct},
+		BlockC:       {Bytes: e.Rows.Bytes, Late: afterSubtraction},
+		BlockClasses: {Bytes: max(1, sum(e.Classes)), Exact: true, Late: afterSums},
+		BlockScratch: {Bytes: max(1, e.Scratch()), Exact: true, Late: atEnd},
 	}
-	r = append(r,
-		Request{Bytes: max(1, sum(e.Classes)), Exact: true},
-		Request{Bytes: max(1, e.Scratch()), Exact: true})
 	if len(e.Tiles) > 0 {
 		var most uint64
 		for _, t := range e.Tiles {
 			most = max(most, t.Bytes)
 		}
-		r = append(r, Request{Bytes: max(1, most), Exact: true})
+		r = append(r, Request{Bytes: max(1, most), Exact: true, Late: atEnd})
 	}
 	return r
 }

@@ -23,6 +23,7 @@ type Fence struct {
 	recorded bool
 	poisoned bool
 	marks    []*Mark
+	late     uint8 // Request.Late of the block
 }
 
 // Record closes f with the marks after its holder's last use; none if the

@@ -67,6 +67,9 @@ func (l *Ledger) Check(n Need) error {
 			return fmt.Errorf("vram: block of %d bytes, expected 1 to 2^62", r.Bytes)
 		}
 	}
+	if n.Set == nil && n.Streaming != nil {
+		return fmt.Errorf("vram: %d blocks for streaming, but no parameter set to stream", len(n.Streaming))
+	}
 	least := n.peak()
 	if least > l.bytes {
 		return &TooLargeError{NeedBytes: least, BudgetBytes: l.bytes}
@@ -91,6 +94,8 @@ func (n Need) peak() uint64 {
 // free, room whose last use still runs, and room whose holder is in its
 // compute turn; the fences of those come with it. It moves parameter sets out
 // of the way only when no job holds anything, so that waiting cannot help.
+//
+// Of two equal requests the first gets what can be used sooner.
 //
 // It returns false if the job has to wait for an earlier one to hand on, or
 // for a set that is being made resident.
@@ -157,8 +162,8 @@ func (l *Ledger) take(reqs []Request, s *Set) (*Claim, bool) {
 	}
 	l.clock++
 	c := &Claim{Set: s}
-	for _, b := range blocks {
-		h := &Hold{block: b, fence: &Fence{}}
+	for i, b := range blocks {
+		h := &Hold{block: b, fence: &Fence{late: reqs[i].Late}}
 		h.before = l.spans.put(span{off: b.Offset, end: b.End(), hold: h})
 		l.chunks.use(b)
 		c.Blocks = append(c.Blocks, h)

@@ -22,9 +22,9 @@ type cost uint64
 
 const (
 	idle    cost = 0
-	fenced  cost = math.MaxUint64 - 2 // the limit for what has been handed on
-	behind  cost = math.MaxUint64 - 1
-	refused cost = math.MaxUint64 // held, taken or poisoned
+	fenced  cost = math.MaxUint64 - math.MaxUint8 - 2 // the limit for what has been handed on
+	behind  cost = math.MaxUint64 - 1                 // the limit for what will be
+	refused cost = math.MaxUint64                     // held, taken or poisoned
 )
 
 func (s *span) cost() cost {
@@ -33,7 +33,7 @@ func (s *span) cost() cost {
 	}
 	if s.hold != nil {
 		if s.hold.yielding {
-			return behind
+			return s.hold.fence.open()
 		}
 		return refused
 	}
@@ -43,7 +43,7 @@ func (s *span) cost() cost {
 		case f.Poisoned():
 			return refused
 		case !f.Recorded():
-			c = behind
+			c = max(c, f.open())
 		default:
 			for _, m := range f.Pending() {
 				c = max(c, cost(m.Seq))
@@ -52,6 +52,9 @@ func (s *span) cost() cost {
 	}
 	return c
 }
+
+// open is the cost of a block behind f, which is not recorded yet.
+func (f *Fence) open() cost { return fenced + 1 + cost(f.late) }
 
 // before are the fences that whoever claims s has to respect. A holder that
 // has not handed on passes its own predecessors' along: it may never touch
