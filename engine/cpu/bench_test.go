@@ -2,6 +2,7 @@ package cpu_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/gv"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/synth"
 	"github.com/libcuzk/libcuzk/tests/golden"
 )
 
@@ -71,4 +73,34 @@ func benchmarkProof(b *testing.B, params *srs.Params, file *gv.File, options cpu
 		rest -= stages[name]
 	}
 	b.ReportMetric(1000*rest/float64(b.N), "rest-ms")
+}
+
+// BenchmarkSynthetic proves generated circuits of the shapes in
+// docs/performance.md. The largest needs 6 GB of memory and minutes to make
+// its parameters, so it runs only with CUZK_BENCH_LARGE=1.
+func BenchmarkSynthetic(b *testing.B) {
+	const inputs = 3
+	cases := []struct {
+		name  string
+		shape synth.Shape
+		large bool
+	}{
+		{"dense 2^16", synth.Dense(1<<16, inputs), false},
+		{"SHA-256 chain 2^18", synth.SHA256Like(222_099, inputs), false},
+		{"PoRep 2 KiB 2^22", synth.PoRepLike(2_687_961, 40), true},
+	}
+	for _, c := range cases {
+		b.Run(c.name, func(b *testing.B) {
+			if c.large && os.Getenv("CUZK_BENCH_LARGE") != "1" {
+				b.Skip("set CUZK_BENCH_LARGE=1 to run it")
+			}
+			circuit, err := synth.New(c.shape, 1)
+			require.NoError(b, err)
+			params, err := circuit.Params()
+			require.NoError(b, err)
+			defer func() { require.NoError(b, params.Release()) }()
+			r, s := circuit.Blinding()
+			benchmarkProof(b, params, &gv.File{Assignment: *circuit.Assignment(), R: r, S: s}, cpu.Options{})
+		})
+	}
 }

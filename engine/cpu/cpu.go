@@ -6,16 +6,22 @@
 // classes of the witness (zero, one, other), and the five sums (msm). Inputs
 // are read where they lie; c is never read.
 //
-// Memory of a job, beside the parameters' points that all jobs share, for a
-// domain of m, V variables of which D are neither zero nor one, and a circuit
-// whose densities are full, is at most
+// # Memory
 //
-//	quotient    (32 + 3·F)·m bytes, F = 32, or 40 with AVX-512 IFMA
-//	sums        32·m + 32·D + 12·V + 24·D bytes, and 10 to 60 MB a core
+// A job takes, beside the parameters' points that all jobs share, for a domain
+// of m and V variables of which D are neither zero nor one, at most
 //
-// one after the other, so the larger counts, and the tables of a domain take
-// F·m bytes for all jobs together. It all lies outside the Go heap and is kept
-// for the next job until the last parameter set is dropped.
+//	quotient  (32 + 3·F)·m bytes, F = 32, or 40 with AVX-512 IFMA
+//	sums      56·D + 12·(V-D) + V/4 bytes, and for each core 288 bytes, or
+//	          384, for every bucket of its windows and point of its tile:
+//	          28 MB for sums of 2^16, 200 MB for sums of 2^22, if one core has
+//	          all windows
+//
+// one after the other; buffers of the first stage that do not fit the second
+// stay idle, so both count. The tables of a domain take 32·m bytes, or 80·m,
+// for all jobs together, and another 32·m while they are made. It all lies
+// outside the Go heap, in size classes at most an eighth above what is needed,
+// and is kept for the next job until the last parameter set is dropped.
 package cpu
 
 import (
@@ -28,6 +34,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/cpu/mem"
 	"github.com/libcuzk/libcuzk/engine/cpu/ntt"
+	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
 )
 
@@ -112,11 +119,22 @@ func (d *Device) Load(ctx context.Context, p *srs.Params) error {
 		return fmt.Errorf("cpu: points: %w", err)
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.closed {
+		d.mu.Unlock()
 		return fmt.Errorf("cpu: %w", ErrClosed)
 	}
 	d.loaded[p] = struct{}{}
+	d.mu.Unlock()
+
+	// The tables are made now, so that the first job does not wait for them.
+	// One or two points for h leave the domain open.
+	if h := p.Counts().H; h > 2 {
+		_, done, err := d.plan(p, groth16.Domain(h))
+		if err != nil {
+			return err
+		}
+		done()
+	}
 	return nil
 }
 

@@ -17,7 +17,7 @@ type Pool struct {
 	free   map[int][][]byte // by rounded size; guarded by mu
 	inUse  int              // bytes handed out; guarded by mu
 	idle   int              // bytes in free; guarded by mu
-	peak   int              // largest inUse; guarded by mu
+	peak   int              // largest inUse + idle; guarded by mu
 	closed bool             // guarded by mu
 }
 
@@ -69,7 +69,6 @@ func (p *Pool) get(n int) ([]byte, error) {
 	n = roundBytes(n)
 	p.mu.Lock()
 	p.inUse += n
-	p.peak = max(p.peak, p.inUse)
 	if list := p.free[n]; len(list) > 0 {
 		raw := list[len(list)-1]
 		p.free[n] = list[:len(list)-1]
@@ -77,6 +76,7 @@ func (p *Pool) get(n int) ([]byte, error) {
 		p.mu.Unlock()
 		return raw, nil
 	}
+	p.peak = max(p.peak, p.inUse+p.idle)
 	p.mu.Unlock()
 
 	raw, err := allocate(n)
@@ -127,7 +127,7 @@ func (p *Pool) Close() {
 	p.Trim()
 }
 
-// PeakBytes returns the most that was handed out at one time.
+// PeakBytes returns the most that the pool held at one time, in use and idle.
 func (p *Pool) PeakBytes() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,0 +1,108 @@
+package mem
+
+import (
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBuffersAreAlignedAndReused(t *testing.T) {
+	p := new(Pool)
+	defer p.Close()
+	a, err := Get[[4]uint64](p, 1000)
+	require.NoError(t, err)
+	require.Len(t, a.Data, 1000)
+	first := &a.Data[0]
+	assert.Zero(t, uintptr(unsafe.Pointer(first))%64)
+	a.Data[999] = [4]uint64{1, 2, 3, 4}
+	a.Release()
+	a.Release() // does nothing
+	assert.Nil(t, a.Data)
+
+	b, err := Get[byte](p, 31000) // the same size class
+	require.NoError(t, err)
+	assert.Equal(t, unsafe.Pointer(first), unsafe.Pointer(&b.Data[0]))
+	b.Release()
+	inUse, idle := p.UsedBytes()
+	assert.Zero(t, inUse)
+	assert.Equal(t, 32768, idle)
+	assert.Equal(t, 32768, p.PeakBytes())
+	p.Trim()
+	_, idle = p.UsedBytes()
+	assert.Zero(t, idle)
+}
+
+func TestAnEmptyBuffer(t *testing.T) {
+	p := new(Pool)
+	defer p.Close()
+	b, err := Get[uint64](p, 0)
+	require.NoError(t, err)
+	assert.Empty(t, b.Data)
+	b.Release()
+	var none *Buffer[uint64]
+	none.Release()
+}
+
+func TestSizeClassesWasteLittle(t *testing.T) {
+	for _, n := range []int{1, 4096, 4097, 40_000, 1 << 20, 1<<20 + 1, 100_000_001} {
+		got := roundBytes(n)
+		assert.GreaterOrEqual(t, got, n)
+		assert.LessOrEqual(t, got, n+max(4096, n/8), "%d bytes", n)
+		assert.Equal(t, got, roundBytes(got), "%d bytes: a class is its own", n)
+	}
+}
+
+func TestABufferOutlivesTheClosedPool(t *testing.T) {
+	p := new(Pool)
+	b, err := Get[byte](p, 10)
+	require.NoError(t, err)
+	p.Close()
+	b.Data[9] = 1
+	b.Release()
+	inUse, idle := p.UsedBytes()
+	assert.Zero(t, inUse)
+	assert.Zero(t, idle)
+}
+
+func TestTooLargeABufferIsAnError(t *testing.T) {
+	p := new(Pool)
+	defer p.Close()
+	_, err := Get[byte](p, 1<<50)
+	require.ErrorContains(t, err, "bytes")
+	inUse, _ := p.UsedBytes()
+	assert.Zero(t, inUse)
+}
+
+func TestBuffersFromManyGoroutinesDoNotOverlap(t *testing.T) {
+	p := new(Pool)
+	defer p.Close()
+	var wait sync.WaitGroup
+	for g := range 8 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for range 200 {
+				b, err := Get[int](p, 2000)
+				if !assert.NoError(t, err) {
+					return
+				}
+				for i := range b.Data {
+					b.Data[i] = g
+				}
+				for i := range b.Data {
+					if b.Data[i] != g {
+						assert.Fail(t, "another goroutine wrote into the buffer")
+						return
+					}
+				}
+				b.Release()
+			}
+		}()
+	}
+	wait.Wait()
+	inUse, _ := p.UsedBytes()
+	assert.Zero(t, inUse)
+}

@@ -1,0 +1,63 @@
+package cpu
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/synth"
+)
+
+// TestMemoryOfAJob checks the formula of the package comment for a job whose
+// witness is all dense, the worst case.
+func TestMemoryOfAJob(t *testing.T) {
+	const rows, inputs, workers = 1 << 13, 3, 2
+	circuit, err := synth.New(synth.Dense(rows, inputs), 1)
+	require.NoError(t, err)
+	params, err := circuit.Params()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, params.Release()) }()
+
+	for name, options := range map[string]Options{"default": {Workers: workers}, "portable": {Workers: workers, Portable: true}} {
+		t.Run(name, func(t *testing.T) {
+			opened, err := New(options).Open(0)
+			require.NoError(t, err)
+			d := opened.(*Device)
+			require.NoError(t, d.Load(t.Context(), params))
+			tables, _ := d.pool.UsedBytes()
+			f, p, tableBytes := 32, 96+192, 32
+			if vectorized(options) {
+				f, p, tableBytes = 40, 128+256, 80
+			}
+			const m = rows
+			atMost(t, tables, tableBytes*m, "tables")
+
+			_, err = d.Prove(t.Context(), &backend.Task{Params: params, Assignment: circuit.Assignment(),
+				RowsRead: func() {}, Stage: func(string, float64) {}})
+			require.NoError(t, err)
+			v := len(circuit.Assignment().Aux) + inputs
+			quotient := (32 + 3*f) * m
+			// 11-bit windows, 12 for each of two cores; a tile of all points and
+			// 8192 slots.
+			workspace := workers * p * (12*1024 + m + 8192)
+			atMost(t, d.pool.PeakBytes(), tables+32*m+quotient+56*v+v/4+workspace, "a job")
+			inUse, _ := d.pool.UsedBytes()
+			assert.Equal(t, tables, inUse, "only the tables stay in use")
+
+			d.Drop(params)
+			inUse, idle := d.pool.UsedBytes()
+			assert.Zero(t, inUse+idle, "nothing stays once the last set is dropped")
+			require.NoError(t, d.Close())
+		})
+	}
+}
+
+// atMost allows for size classes, and makes sure that the bound means
+// something.
+func atMost(t *testing.T, got, want int, what string) {
+	t.Helper()
+	assert.LessOrEqual(t, got, want+want/8+8*4096, "%s: %d bytes", what, got)
+	assert.GreaterOrEqual(t, got, want/2, "%s: %d bytes", what, got)
+}
