@@ -120,7 +120,7 @@ lint() {
 
 fuzz() {
     local target
-    for target in engine/srs:FuzzParams engine/gv:FuzzDecode; do
+    for target in engine/srs:FuzzParams engine/gv:FuzzDecode capi:FuzzAssignment; do
         step "fuzz $target" go test "./${target%%:*}" -run '^$' -fuzz "^${target##*:}\$" -fuzztime "${FUZZ_SECONDS}s" -fuzzminimizetime 10x
     done
 }
