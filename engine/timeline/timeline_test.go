@@ -1,0 +1,193 @@
+package timeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// recorded runs f while recording and returns the events of the file.
+func recorded(t *testing.T, f func()) []object {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "t.json")
+	require.NoError(t, Start(path))
+	f()
+	require.NoError(t, Stop())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var events []object
+	require.NoError(t, json.Unmarshal(text, &events))
+	return events
+}
+
+func named(events []object, name string) (found []object) {
+	for _, e := range events {
+		if e.Name == name {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+func TestSpansOfATask(t *testing.T) {
+	d := DeviceOf("test", 0, "spans")
+	events := recorded(t, func() {
+		task := &Task{Row: d.Row(Host, "worker 1"), Job: 7, Partition: 2}
+		begin := time.Now()
+		task.Span("upload", begin, begin.Add(1500*time.Microsecond))
+		task.SpanIn(d.Row(Kernels, "compute stream"), "quotient", begin, begin.Add(time.Millisecond))
+		task.SpanIn(d.Row(Queue, "queue"), "waits", begin, begin.Add(time.Millisecond))
+		task.Begin("finish")()
+	})
+
+	upload := named(events, "upload")
+	require.Len(t, upload, 1)
+	assert.Equal(t, "X", upload[0].Phase)
+	assert.Equal(t, Host, upload[0].Category)
+	assert.Equal(t, json.Number("1500.000"), upload[0].Duration)
+	assert.EqualValues(t, map[string]any{"job": 7.0, "partition": 2.0}, upload[0].Args)
+
+	quotient := named(events, "quotient")
+	require.Len(t, quotient, 1)
+	assert.Equal(t, Kernels, quotient[0].Category)
+	assert.Equal(t, upload[0].Process, quotient[0].Process)
+	assert.NotEqual(t, upload[0].Thread, quotient[0].Thread)
+
+	waits := named(events, "waits")
+	require.Len(t, waits, 2)
+	assert.Equal(t, []string{"b", "e"}, []string{waits[0].Phase, waits[1].Phase})
+	assert.Equal(t, "7.2", waits[0].ID)
+	assert.Equal(t, waits[0].ID, waits[1].ID)
+
+	require.Len(t, named(events, "finish"), 1)
+	threads := map[string]bool{}
+	for _, e := range named(events, NameThread) {
+		threads[fmt.Sprint(e.Args["name"])] = true
+	}
+	assert.Equal(t, map[string]bool{"worker 1": true, "compute stream": true, "queue": true}, threads)
+	assert.Equal(t, "test0 spans", named(events, NameProcess)[0].Args["name"])
+}
+
+func TestShortHoldsAreCounted(t *testing.T) {
+	row := DeviceOf("test", 0, "locks").Row(Lock, "memory lock")
+	events := recorded(t, func() {
+		begin := Now()
+		for range 3 {
+			row.Hold(begin, begin.Add(ShortHold-1))
+		}
+		row.Hold(begin, begin.Add(ShortHold))
+	})
+	require.Len(t, named(events, "held"), 1)
+	count := 0.0
+	for _, c := range named(events, NameShort) {
+		count += c.Args["count"].(float64)
+	}
+	assert.Equal(t, 3.0, count)
+}
+
+func TestNothingIsRecordedWhileOff(t *testing.T) {
+	require.False(t, On())
+	assert.True(t, Now().IsZero())
+	row := DeviceOf("test", 0, "off").Row(Host, "worker 1")
+	task := &Task{Row: row, Job: 1}
+	endLate := task.Begin("began before")
+	events := recorded(t, func() {
+		endLate()
+		task.Span("no begin", time.Time{}, time.Now())
+		var none *Task
+		none.Span("no task", time.Now(), time.Now())
+		none.Begin("no task")()
+		none.SpanIn(row, "no task", time.Now(), time.Now())
+	})
+	assert.Len(t, events, 1, "nothing but the start: %v", events)
+}
+
+func TestOneRecordingAtATime(t *testing.T) {
+	require.ErrorIs(t, Stop(), ErrNotRecording)
+	path := filepath.Join(t.TempDir(), "%p.json")
+	require.NoError(t, Start(path))
+	require.ErrorIs(t, Start(path), ErrRecording)
+	require.NoError(t, Stop())
+	require.ErrorIs(t, Stop(), ErrNotRecording)
+	assert.FileExists(t, filepath.Join(filepath.Dir(path), fmt.Sprintf("%d.json", os.Getpid())))
+}
+
+func TestAFileThatCannotBeMade(t *testing.T) {
+	require.ErrorIs(t, Start(filepath.Join(t.TempDir(), "missing", "t.json")), os.ErrNotExist)
+	require.False(t, On())
+}
+
+func TestAFullDiskIsReported(t *testing.T) {
+	const full = "/dev/full"
+	if _, err := os.Stat(full); err != nil {
+		t.Skip(err)
+	}
+	require.NoError(t, Start(full))
+	require.ErrorContains(t, Stop(), "no space left")
+}
+
+// TestAFileWithoutItsEnd reads what a process leaves that died.
+func TestAFileWithoutItsEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.json")
+	require.NoError(t, Start(path))
+	defer func() { require.NoError(t, Stop()) }()
+	task := &Task{Row: DeviceOf("test", 0, "dies").Row(Host, "worker 1"), Job: 1}
+	task.Begin("last words")()
+	var text []byte
+	require.Eventually(t, func() bool {
+		var err error
+		text, err = os.ReadFile(path)
+		return err == nil && len(named(decodeOpen(text), "last words")) == 1
+	}, 10*time.Second, flushInterval/4)
+	var events []object
+	require.Error(t, json.Unmarshal(text, &events), "the closing bracket is not there yet")
+}
+
+// decodeOpen reads an array that lacks its bracket.
+func decodeOpen(text []byte) (events []object) {
+	_ = json.Unmarshal(append(text, ']'), &events)
+	return events
+}
+
+func TestManyGoroutines(t *testing.T) {
+	const goroutines, each = 8, 1000
+	d := DeviceOf("test", 0, "many")
+	events := recorded(t, func() {
+		var group sync.WaitGroup
+		for i := range goroutines {
+			group.Go(func() {
+				task := &Task{Row: d.Row(Host, fmt.Sprintf("worker %d", i)), Job: uint64(i + 1)}
+				for range each {
+					task.Begin("work")()
+				}
+			})
+		}
+		group.Wait()
+	})
+	assert.Len(t, named(events, "work"), goroutines*each)
+}
+
+func BenchmarkOff(b *testing.B) {
+	task := &Task{Row: DeviceOf("test", 0, "bench").Row(Host, "worker 1"), Job: 1}
+	b.ReportAllocs()
+	for b.Loop() {
+		task.Begin("work")()
+	}
+}
+
+func BenchmarkOn(b *testing.B) {
+	require.NoError(b, Start(filepath.Join(b.TempDir(), "t.json")))
+	task := &Task{Row: DeviceOf("test", 0, "bench").Row(Host, "worker 1"), Job: 1}
+	for b.Loop() {
+		task.Begin("work")()
+	}
+	b.StopTimer()
+	require.NoError(b, Stop())
+}
