@@ -17,7 +17,8 @@ type lanes struct {
 	context *driver.Context
 	streams [sched.Streams]driver.Stream
 	threads [sched.Streams]*driver.Thread
-	watch   *driver.Thread // polls events, so that no poll waits behind launches
+	sides   [len(branches)]driver.Stream // beside the compute stream, enqueued on by its thread
+	watch   *driver.Thread               // polls events, so that no poll waits behind launches
 	base    driver.DevicePtr
 	bytes   uint64 // of addresses reserved from base on
 
@@ -65,6 +66,17 @@ func (l *lanes) start() error {
 		if err != nil {
 			return err
 		}
+	}
+	err := l.threads[sched.Compute].Do(func(b *driver.Bound) (err error) {
+		for i := range l.sides {
+			if l.sides[i], err = b.NewStream(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return l.watch.Do(func(b *driver.Bound) (err error) {
 		l.base, err = b.AddressReserve(l.bytes, 0)
@@ -188,14 +200,16 @@ func (l *lanes) close() error {
 			failed = errors.Join(failed, err)
 			return err == nil
 		})
-		for i, s := range l.streams {
-			if s == 0 {
-				continue
-			}
-			if err := b.DestroyStream(s); err != nil {
-				failed = errors.Join(failed, err)
-			} else {
-				l.streams[i] = 0
+		for _, list := range [][]driver.Stream{l.streams[:], l.sides[:]} {
+			for i, s := range list {
+				if s == 0 {
+					continue
+				}
+				if err := b.DestroyStream(s); err != nil {
+					failed = errors.Join(failed, err)
+				} else {
+					list[i] = 0
+				}
 			}
 		}
 		// What was enqueued on a lost context ends only with it.

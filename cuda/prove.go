@@ -60,6 +60,9 @@ type job struct {
 	list     *denseList
 	filling  *filling // if the job loads the set
 
+	forked bool           // side streams may run; belongs to the compute turn
+	events []driver.Event // used for forks and joins
+
 	round    *round // the one being enqueued
 	rounds   []*round
 	sums     *groth16.Sums
@@ -79,7 +82,7 @@ func (j *job) run(ctx context.Context) error {
 		},
 		Compute: func(ctx context.Context, _ *sched.Ticket) error {
 			if err := j.compute(ctx); err != nil {
-				return errors.Join(err, j.endRest())
+				return errors.Join(err, j.joinAnyway(), j.endRest())
 			}
 			return nil
 		},
@@ -93,6 +96,9 @@ func (j *job) run(ctx context.Context) error {
 	j.filling.release()
 	for _, r := range j.rounds {
 		j.results.put(r.host)
+	}
+	for _, e := range j.events {
+		j.Destroy(sched.Event(e))
 	}
 	return err
 }
@@ -153,16 +159,19 @@ func (j *job) compute(ctx context.Context) error {
 	if err := j.beginRound(ctx); err != nil {
 		return err
 	}
+	if err := j.ranks(ctx); err != nil {
+		return err
+	}
+	if err := j.fork(ctx); err != nil {
+		return err
+	}
 	if err := j.quotient(ctx); err != nil {
 		return err
 	}
+	if err := j.enqueueBranches(ctx, j.resident.plan.inputs, true); err != nil {
+		return err
+	}
 	if err := j.sumH(ctx); err != nil {
-		return err
-	}
-	if err := j.sumOnes(ctx); err != nil {
-		return err
-	}
-	if err := j.sumList(ctx, j.resident.plan.inputs); err != nil {
 		return err
 	}
 	if err := j.endRound(ctx); err != nil {

@@ -88,6 +88,16 @@ func newSections(a *groth16.Assignment, s shape, w *witnessLayout) sections {
 	}
 }
 
+func (s *sections) of(section srs.Section) launch.Section {
+	switch section {
+	case srs.SectionL:
+		return s.l
+	case srs.SectionA:
+		return s.a
+	}
+	return s.b
+}
+
 // isLeft reports whether values wait for another round.
 func (l *denseList) isLeft() bool { return len(l.left) > 0 }
 
@@ -105,8 +115,11 @@ func (j *job) beginRound(ctx context.Context) error {
 	return nil
 }
 
-// endRound enqueues the copy of the round's results.
+// endRound enqueues the copy of the round's results, behind the branches.
 func (j *job) endRound(ctx context.Context) error {
+	if err := j.join(ctx); err != nil {
+		return err
+	}
 	r := j.round
 	err := j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
 		return b.CopyToHost(r.host[:r.used], driver.DevicePtr(r.card.Addr), s)
@@ -144,7 +157,10 @@ func (j *job) nextRound(ctx context.Context) error {
 	if err := j.beginRound(ctx); err != nil {
 		return err
 	}
-	if err := j.sumList(ctx, 0); err != nil {
+	if err := j.fork(ctx); err != nil {
+		return err
+	}
+	if err := j.enqueueBranches(ctx, 0, false); err != nil {
 		return err
 	}
 	return j.endRound(ctx)
@@ -152,8 +168,7 @@ func (j *job) nextRound(ctx context.Context) error {
 
 // sumH enqueues the MSM of the quotient, whose coefficients lie in block A.
 func (j *job) sumH(ctx context.Context) error {
-	p := j.resident.plan
-	m, err := launch.PlanMSM(1<<j.logSize, p.scratchBytes, launch.G1)
+	m, err := j.resident.plan.msm(srs.SectionH, 1<<j.logSize)
 	if err != nil {
 		return err
 	}
@@ -162,7 +177,7 @@ func (j *job) sumH(ctx context.Context) error {
 		Scalars: h,
 		Points:  []launch.Range{j.points(srs.SectionH).Slice(0, launch.G1.AffineBytes()<<j.logSize)},
 		Results: []launch.Range{j.result(srs.SectionH, m)},
-		Scratch: j.block(blockScratch),
+		Scratch: j.scratch(srs.SectionH),
 	})
 	// The coefficients are free once the last windows have been sorted.
 	last := lastTouch(calls, h)
@@ -188,76 +203,59 @@ func lastTouch(calls []launch.Call, r launch.Range) int {
 	return last
 }
 
-// sumOnes enqueues the ranks of the densities and the sums over the aux
-// variables that are one.
-func (j *job) sumOnes(ctx context.Context) error {
-	scratch := j.block(blockScratch)
+// ranks enqueues what the branches need to find points by variable.
+func (j *job) ranks(ctx context.Context) error {
 	var calls []launch.Call
 	for _, d := range []launch.Density{j.layout.aAux, j.layout.bAux, j.layout.bInputs} {
-		calls = append(calls, d.Calls(scratch)...)
+		calls = append(calls, d.Calls(j.scratch(srs.SectionH))...)
 	}
-	aux := j.resident.plan.aux
-	for _, sum := range []struct {
-		section launch.Section
-		of      srs.Section
-	}{{j.sections.l, srs.SectionL}, {j.sections.a, srs.SectionA}, {j.sections.b, srs.SectionBG1}, {j.sections.b, srs.SectionBG2}} {
-		g := group(sum.of)
+	return j.launch(ctx, calls, blockWitness, blockScratch)
+}
+
+// branch is the calls that add up one section: over the aux variables that
+// are one, if this is the first round, and over the list. The list's first
+// entries are the given number of inputs.
+func (j *job) branch(of srs.Section, inputs uint32, first bool) ([]launch.Call, error) {
+	section, g := j.sections.of(of), group(of)
+	var calls []launch.Call
+	if first {
 		at, host := j.round.take(g.SumBytes())
-		calls = append(calls, sum.section.Ones(g, j.points(sum.of), j.layout.ones, aux, scratch, at)...)
+		calls = section.Ones(g, j.points(of), j.layout.ones, j.resident.plan.aux, j.scratch(of), at)
 		j.round.parts = append(j.round.parts, func(t *total) {
 			if g == launch.G2 {
 				t.addG2(&launch.SumsG2(host, 1)[0])
 			} else {
-				t.addG1(sum.of, &launch.SumsG1(host, 1)[0])
+				t.addG1(of, &launch.SumsG1(host, 1)[0])
 			}
 		})
 	}
-	return j.launch(ctx, calls, blockWitness, blockScratch, sched.ParamSet)
-}
-
-// sumList enqueues the MSMs over the list: l, a, and b in both groups. Its
-// first entries are the given number of inputs.
-func (j *job) sumList(ctx context.Context, inputs uint32) error {
 	n := inputs + uint32(j.list.count())
 	if n == 0 {
-		return nil
+		return calls, nil
 	}
 	values := j.layout.values
 	if inputs == 0 {
 		values = j.list.values
 	}
-	for _, sum := range []struct {
-		section launch.Section
-		of      []srs.Section
-	}{
-		{j.sections.l, []srs.Section{srs.SectionL}},
-		{j.sections.a, []srs.Section{srs.SectionA}},
-		{j.sections.b, []srs.Section{srs.SectionBG1, srs.SectionBG2}},
-	} {
-		var groups []launch.Group
-		for _, of := range sum.of {
-			groups = append(groups, group(of))
-		}
-		m, err := launch.PlanMSM(n, j.resident.plan.scratchBytes, groups...)
-		if err != nil {
-			return err
-		}
-		positions := j.layout.positions.Slice(0, uint64(n)*launch.WordBytes)
-		in := launch.MSMInput{
-			Scalars:   values.Slice(0, uint64(n)*launch.FrBytes),
-			Positions: positions,
-			Scratch:   j.block(blockScratch),
-		}
-		for _, of := range sum.of {
-			in.Points = append(in.Points, j.points(of))
-			in.Results = append(in.Results, j.result(of, m))
-		}
-		calls := append([]launch.Call{sum.section.Positions(j.layout.indices, positions, inputs, n)}, m.Calls(in)...)
-		if err := j.launch(ctx, calls, blockWitness, blockScratch, sched.ParamSet); err != nil {
-			return err
-		}
+	m, err := j.resident.plan.msm(of, n)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	positions := j.layout.positions[of].Slice(0, uint64(n)*launch.WordBytes)
+	calls = append(calls, section.Positions(j.layout.indices, positions, inputs, n))
+	return append(calls, m.Calls(launch.MSMInput{
+		Scalars:   values.Slice(0, uint64(n)*launch.FrBytes),
+		Positions: positions,
+		Points:    []launch.Range{j.points(of)},
+		Results:   []launch.Range{j.result(of, m)},
+		Scratch:   j.scratch(of),
+	})...), nil
+}
+
+// scratch is the part of the scratch block that a section's kernels work in.
+func (j *job) scratch(of srs.Section) launch.Range {
+	part := j.resident.plan.scratch[of]
+	return j.block(blockScratch).Slice(part.offset, part.bytes)
 }
 
 // points is where a section's points lie on the card.

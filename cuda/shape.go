@@ -86,11 +86,11 @@ func (p *packing) take(bytes uint64) launch.Range {
 
 // witnessLayout is where a job's parts lie in its witness block.
 type witnessLayout struct {
-	status    launch.Range // decode status of each section, if the job loads the set
-	ones      launch.Range // bitmap of the aux variables that are one
-	values    launch.Range // the list: inputs first, then dense aux values
-	indices   launch.Range // of the list's aux entries
-	positions launch.Range // of the list's entries, in one section at a time
+	status    launch.Range                   // decode status of each section, if the job loads the set
+	ones      launch.Range                   // bitmap of the aux variables that are one
+	values    launch.Range                   // the list: inputs first, then dense aux values
+	indices   launch.Range                   // of the list's aux entries
+	positions [len(allSections)]launch.Range // of the list's entries in each section but h
 	aAux      launch.Density
 	bAux      launch.Density
 	bInputs   launch.Density
@@ -110,26 +110,35 @@ func (s shape) layout(base uint64, capacity uint32) witnessLayout {
 		return launch.Density{N: n, Bitmap: p.take(launch.BitmapBytes(n)), Ranks: p.take(launch.RanksBytes(n))}
 	}
 	w := witnessLayout{
-		status:    p.take(uint64(len(allSections)) * sectionStatusBytes),
-		ones:      p.take(launch.BitmapBytes(s.aux)),
-		values:    p.take(uint64(s.inputs+capacity) * launch.FrBytes),
-		indices:   p.take(uint64(capacity) * launch.WordBytes),
-		positions: p.take(uint64(s.inputs+capacity) * launch.WordBytes),
-		aAux:      density(s.aux),
-		bAux:      density(s.aux),
-		bInputs:   density(s.inputs),
-		results:   p.take(maxResultBytes),
+		status:  p.take(uint64(len(allSections)) * sectionStatusBytes),
+		ones:    p.take(launch.BitmapBytes(s.aux)),
+		values:  p.take(uint64(s.inputs+capacity) * launch.FrBytes),
+		indices: p.take(uint64(capacity) * launch.WordBytes),
+		aAux:    density(s.aux),
+		bAux:    density(s.aux),
+		bInputs: density(s.inputs),
+		results: p.take(maxResultBytes),
+	}
+	for _, of := range branches {
+		w.positions[of] = p.take(uint64(s.inputs+capacity) * launch.WordBytes)
 	}
 	w.bytes = p.used
 	return w
 }
 
+// branches are the sections whose sums are computed beside the quotient's,
+// each on a stream of its own.
+var branches = [...]srs.Section{srs.SectionL, srs.SectionA, srs.SectionBG1, srs.SectionBG2}
+
 // plan is how a job of a shape is run within a budget.
 type plan struct {
 	shape
-	capacity     uint32 // aux entries of the dense list
-	scratchBytes uint64
+	capacity uint32                    // aux entries of the dense list
+	scratch  [len(allSections)]scratch // by section: what runs at a time has its own
 }
+
+// scratch is the working memory of a section's kernels.
+type scratch struct{ offset, bytes uint64 }
 
 const (
 	// planAttempts bounds how often a plan is halved to fit: to 1/2048.
@@ -148,8 +157,7 @@ func planFor(s shape, set *vram.Set, options Options, check func(vram.Need) erro
 		if options.ListScalars > 0 {
 			p.capacity = min(s.aux, uint32(options.ListScalars))
 		}
-		p.scratchBytes = max(p.fullScratch()>>attempt, p.leastScratch())
-		if err := p.scratchSuffices(); err != nil {
+		if err := p.divideScratch(attempt); err != nil {
 			if failed == nil {
 				failed = err
 			}
@@ -164,50 +172,48 @@ func planFor(s shape, set *vram.Set, options Options, check func(vram.Need) erro
 	return plan{}, failed
 }
 
-// msmKind is an MSM of a job.
-type msmKind struct {
-	n      uint32
-	groups []launch.Group
-}
-
-// listKinds are the MSMs over n entries of the list: l, a, and b in both
-// groups.
-func listKinds(n uint32) []msmKind {
-	return []msmKind{{n, []launch.Group{launch.G1}}, {n, []launch.Group{launch.G1}}, {n, []launch.Group{launch.G1, launch.G2}}}
-}
-
-// leastScratch is what the kernels need besides MSMs.
-func (p plan) leastScratch() uint64 {
-	return max(launch.OnesScratchBytes(launch.G1), launch.OnesScratchBytes(launch.G2),
-		launch.RankScratchBytes(p.aux), launch.RankScratchBytes(p.inputs))
-}
-
-// mostScalars is the largest MSM of a kind: over h, and over the list.
-func (p plan) mostScalars() (h, list uint32) { return 1 << p.logSize, p.inputs + p.capacity }
-
-// fullScratch is the scratch with which every MSM works on all its windows at
-// a time.
-func (p plan) fullScratch() uint64 {
-	most := p.leastScratch()
-	h, list := p.mostScalars()
-	for _, m := range append([]msmKind{{h, []launch.Group{launch.G1}}}, listKinds(list)...) {
-		if plan, err := launch.PlanMSM(m.n, math.MaxInt64, m.groups...); err == nil {
-			most = max(most, plan.ScratchBytes())
-		}
+// mostScalars is the largest MSM over a section: of the coefficients of h, or
+// of the list.
+func (p plan) mostScalars(of srs.Section) uint32 {
+	if of == srs.SectionH {
+		return 1 << p.logSize
 	}
-	return most
+	return p.inputs + p.capacity
 }
 
-// scratchSuffices reports whether every MSM of the job can work in the plan's
-// scratch.
-func (p plan) scratchSuffices() error {
-	h, list := p.mostScalars()
-	for _, m := range append([]msmKind{{h, []launch.Group{launch.G1}}}, listKinds(list)...) {
-		if _, err := launch.PlanMSM(m.n, p.scratchBytes, m.groups...); err != nil {
+// divideScratch gives every section what its MSM needs to work on all windows
+// at a time, divided by 2^shift, and no less than its other kernels need.
+func (p *plan) divideScratch(shift int) error {
+	parts := packing{}
+	for i, of := range allSections {
+		// Ranks are computed in h's, before anything else.
+		least := max(launch.OnesScratchBytes(group(of)), launch.RankScratchBytes(p.aux), launch.RankScratchBytes(p.inputs))
+		full, err := launch.PlanMSM(p.mostScalars(of), math.MaxInt64, group(of))
+		if err != nil {
 			return fmt.Errorf("cuda: scratch: %w", err)
+		}
+		part := parts.take(max(full.ScratchBytes()>>shift, least))
+		p.scratch[i] = scratch{part.Addr, part.Bytes}
+		if _, err := p.msm(of, p.mostScalars(of)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// msm plans an MSM of n scalars over a section, within its scratch.
+func (p plan) msm(of srs.Section, n uint32) (launch.MSM, error) {
+	m, err := launch.PlanMSM(n, p.scratch[of].bytes, group(of))
+	if err != nil {
+		return m, fmt.Errorf("cuda: scratch of section %s: %w", of, err)
+	}
+	return m, nil
+}
+
+// scratchBytes is the size of the scratch block.
+func (p plan) scratchBytes() uint64 {
+	last := p.scratch[len(p.scratch)-1]
+	return last.offset + last.bytes
 }
 
 // need is what a job claims.
@@ -219,7 +225,7 @@ func (p plan) need(set *vram.Set) vram.Need {
 			blockB:       rows,
 			blockC:       rows,
 			blockWitness: {Bytes: p.layout(0, p.capacity).bytes, Exact: true},
-			blockScratch: {Bytes: p.scratchBytes, Exact: true},
+			blockScratch: {Bytes: p.scratchBytes(), Exact: true},
 		},
 		Set: set,
 	}

@@ -1,0 +1,112 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/engine/sched"
+)
+
+// A job's sums over the witness do not depend on its quotient, and many of
+// their kernels are too small to fill a card. So they run on streams beside the
+// compute stream: they begin where it forks and it waits for them where it
+// joins. To the scheduler they are part of the compute stream; whatever
+// happens in between, a fork is followed by a join.
+
+// fork makes the side streams wait for what has been enqueued on the compute
+// stream.
+func (j *job) fork(ctx context.Context) error {
+	return j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
+		e, err := j.mark(b, s)
+		if err != nil {
+			return err
+		}
+		j.forked = true
+		for _, side := range j.sides {
+			if err := b.Wait(side, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, blockWitness, blockScratch, sched.ParamSet)
+}
+
+// enqueueBranches enqueues the sums over the witness on the side streams.
+func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) error {
+	for i, of := range branches {
+		calls, err := j.branch(of, inputs, first)
+		if err != nil {
+			return err
+		}
+		j.device.launched.Add(int64(len(calls)))
+		err = j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, compute driver.Stream) error {
+			side := j.sides[i]
+			if j.kernels.timer != nil {
+				side = compute // one after the other, so that each kernel's time is its own
+			}
+			return j.kernels.enqueue(b, side, calls)
+		}, blockWitness, blockScratch, sched.ParamSet)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join makes the compute stream wait for the side streams.
+func (j *job) join(ctx context.Context) error {
+	return j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, compute driver.Stream) error {
+		for _, side := range j.sides {
+			e, err := j.mark(b, side)
+			if err != nil {
+				return err
+			}
+			if err := b.Wait(compute, e); err != nil {
+				return err
+			}
+		}
+		j.forked = false
+		return nil
+	}, blockWitness, blockScratch, sched.ParamSet)
+}
+
+// mark records an event of the job on a stream.
+func (j *job) mark(b *driver.Bound, s driver.Stream) (driver.Event, error) {
+	e, err := j.event(b)
+	if err != nil {
+		return 0, err
+	}
+	j.events = append(j.events, e)
+	return e, b.Record(e, s)
+}
+
+// joinAnyway joins for a job that failed between fork and join, so that its
+// fences cover the side streams. If that fails too nobody knows any more when
+// they end, and the card counts as lost.
+func (j *job) joinAnyway() error {
+	if !j.forked {
+		return nil
+	}
+	// Not under the job's context, which may have ended.
+	err := j.ticket.Enqueue(context.Background(), sched.Compute, func() error {
+		err := j.on(sched.Compute, func(b *driver.Bound, compute driver.Stream) error {
+			for _, side := range j.sides {
+				e, err := j.mark(b, side)
+				if err != nil {
+					return err
+				}
+				if err := b.Wait(compute, e); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, sched.ErrDeviceLost) {
+			err = fmt.Errorf("%w: joining streams after a failure: %w", sched.ErrDeviceLost, err)
+		}
+		return err
+	})
+	return err
+}
