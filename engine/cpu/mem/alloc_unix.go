@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !linux
 
 package mem
 
@@ -6,10 +6,4 @@ import "golang.org/x/sys/unix"
 
 func allocate(n int) ([]byte, error) {
 	return unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-}
-
-func release(raw []byte) {
-	if err := unix.Munmap(raw); err != nil {
-		panic("BUG: mem: unmapping a buffer: " + err.Error())
-	}
 }
