@@ -352,6 +352,39 @@ func TestSharedMemoryAndBarriers(t *testing.T) {
 	})
 }
 
+func TestRacesOnGlobalMemory(t *testing.T) {
+	const writeOwn, writeSame, readNeighbour, readAfterBarrier, readOtherBlock, readAfterExchange, count, countAndRead = 0, 1, 2, 3, 4, 5, 6, 7
+	const n = 256
+	for name, test := range map[string]struct {
+		how  uint32
+		part string
+	}{
+		"each thread writes its own word":        {how: writeOwn},
+		"a neighbour's word, behind a barrier":   {how: readAfterBarrier},
+		"a neighbour's word, behind an exchange": {how: readAfterExchange},
+		"all add atomically":                     {how: count},
+		"all write one word":                     {writeSame, "touches memory that another of the launch writes"},
+		"a neighbour's word at once":             {readNeighbour, "of the launch"},
+		"a word of another block":                {readOtherBlock, "of the launch"},
+		"the sum is read in the same launch":     {countAndRead, "of the launch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, Config{})
+			p := l.zeroed(4 * n)
+			for range 2 { // two launches in a row are ordered by their stream
+				require.NoError(t, launch(l, l.a, "selftest_race", n, 64, &raceArgs{P: p, How: test.how}, 0))
+				if test.part != "" {
+					break
+				}
+			}
+			require.NoError(t, l.settle())
+			if test.part != "" {
+				l.requireFound(KindRace, test.part)
+			}
+		})
+	}
+}
+
 func TestUndefinedBehaviourInKernels(t *testing.T) {
 	for name, test := range map[string]struct {
 		args undefinedArgs

@@ -7,6 +7,7 @@ const (
 	KindUndeclared  = "undeclared"   // access outside the launch's declared ranges
 	KindOrder       = "order"        // conflicting operations without order between them
 	KindHandedOn    = "handed-on"    // use of memory after hand-on, or of another job's
+	KindRace        = "race"         // global memory, two threads of a launch, nothing to order them
 	KindSharedRace  = "shared-race"  // shared memory, two threads, no barrier between
 	KindBarrier     = "barrier"      // a barrier that not all threads reach
 	KindUndefined   = "undefined"    // undefined behaviour in a kernel

@@ -49,6 +49,10 @@ type (
 		N, Atomic uint32
 	}
 	leaveArgs struct{ P driver.DevicePtr }
+	raceArgs  struct {
+		P      driver.DevicePtr
+		How, _ uint32
+	}
 )
 
 // start sets the simulator up with the kernels of testdata, and a card on it.

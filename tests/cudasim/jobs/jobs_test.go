@@ -33,6 +33,9 @@ const defaultSeeds = 3
 func seeds(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv(SeedsVariable)
+	if text == "" && testing.Short() {
+		return 1
+	}
 	if text == "" {
 		return defaultSeeds
 	}

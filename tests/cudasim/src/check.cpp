@@ -61,9 +61,18 @@ void space_access(uint64_t address, size_t bytes, uint32_t mode) {
     if (mode & mode_write)
         mark_written(address, bytes, true);
     touch(address, bytes, mode);
+    if (running.races)
+        check_races(address, bytes, mode);
 }
 
 } // namespace
+
+void race_found(uint64_t address, int found) {
+    report_in_kernel(Kind::race, text("the thread %s at %#llx (%s), with nothing to order them",
+                                      found == 1 ? "touches memory that another of the launch writes"
+                                                 : "writes memory that another of the launch reads",
+                                      hex(address), where(address).c_str()));
+}
 
 void access_slow(uint64_t address, size_t bytes, uint32_t mode) {
     if (in_space(address))

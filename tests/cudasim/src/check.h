@@ -8,6 +8,7 @@
 
 #include "order.h"
 #include "space.h"
+#include "threads.h"
 
 namespace cudasim {
 
@@ -29,6 +30,7 @@ struct Running {
     bool kernel = false; // accesses come from kernel code
     uint32_t operation = 0;
     uint32_t device_mask = 0;
+    bool races = false; // check races between threads on global memory
     const std::vector<Range> *declared = nullptr; // null: nothing was declared
     const std::vector<PinnedRange> *pinned = nullptr;
     uint64_t stack = 0; // of the running thread
@@ -43,6 +45,17 @@ extern Order order;
 // access_slow checks what the inline part below could not settle.
 void access_slow(uint64_t address, size_t bytes, uint32_t mode);
 void touch_slow(uint64_t address, uint32_t mode, Cell *cell);
+
+void race_found(uint64_t address, int found);
+
+// check_races looks for races between the threads of the running launch on global memory.
+inline void check_races(uint64_t address, size_t bytes, uint32_t mode) {
+    auto words = reinterpret_cast<WordTouches *>(touches_base);
+    uint64_t first = (address - space_base) / 4, last = (address + bytes - 1 - space_base) / 4;
+    for (uint64_t i = first; i <= last; i++)
+        if (int found = conflicts(words[i], mode & mode_write, mode == mode_atomic); found != 0)
+            race_found(space_base + 4 * i, found);
+}
 
 // touch records an access of the running operation and checks its order.
 inline void touch(uint64_t address, size_t bytes, uint32_t mode) {
@@ -91,6 +104,8 @@ inline void access(uint64_t address, size_t bytes, uint32_t mode) {
         __builtin_memcpy(written_of(address), &word, 4);
     }
     touch(address, bytes, mode);
+    if (running.races)
+        check_races(address, bytes, mode);
 }
 
 // check_range is the check of a copy or fill: all of a range at once. It returns the CUresult.

@@ -57,6 +57,7 @@ std::string apply(Config &config, std::vector<Fault> &faults, const std::string 
         {"declared", &config.declared},
         {"driver_version", &config.driver_version},
         {"compute", &config.compute},
+        {"races", &config.races},
         {"trace", &config.trace},
         {"call_ns", &config.call_ns},
         {"launch_ns", &config.launch_ns},

@@ -18,6 +18,7 @@ struct Config {
     uint64_t declared = 0;                    // 1: every launch must declare its ranges
     uint64_t driver_version = 13000;
     uint64_t compute = 90;                    // compute capability times 10
+    uint64_t races = 1;                       // 0: no look-out for races between threads on global memory
     uint64_t trace = 0;                       // 1: keep the timeline
     // The virtual clock, in nanoseconds.
     uint64_t call_ns = 1700;   // a cheap driver call; measured through purego, as is the launch

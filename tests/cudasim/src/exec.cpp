@@ -127,7 +127,7 @@ void report_stuck() {
 
 void run_block() {
     threads.block++;
-    threads.phase++;
+    threads.block_phase = ++threads.phase;
     started = ended = ready_count = waiting_count = 0;
     for (Warp &w : warps)
         w.arrived = 0;
@@ -202,6 +202,7 @@ int run_launch(const Launch &l) {
     if (idle_count == 0)
         drop_fibres();
     running.kernel = true;
+    threads.launch_phase = threads.phase + 1;
     for (uint64_t i = 0; i < by_block.n && running.code == 0; i++) {
         uint64_t block = by_block[i];
         position.block_x = uint32_t(block % l.grid_x);

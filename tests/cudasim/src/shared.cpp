@@ -13,18 +13,11 @@ namespace cudasim {
 
 namespace {
 
-// Who touched four bytes of shared memory last. A phase is the time between two barriers of the block; phases are
-// numbered over all blocks, so cells need no clearing. Within a warp, exchanges separate too: `exchange` counts them.
-struct Touch {
-    uint32_t phase = 0;
-    uint16_t thread = 0, exchange = 0;
-};
-constexpr uint16_t several = 0xffff; // as thread: more than one thread of the phase
-
+// SharedCell is four bytes of shared memory.
 struct SharedCell {
-    Touch write, read;
-    uint64_t block = 0; // the cell's contents were written in this block if equal to its number
-    uint8_t written = 0, atomic = 0;
+    WordTouches touches;
+    uint64_t block = 0; // whose contents `written` tells of
+    uint8_t written = 0; // a bit for each byte
 };
 
 struct Array {
@@ -44,32 +37,11 @@ bool in_array(uint64_t address, size_t bytes) {
     return false;
 }
 
-// separated says whether the earlier touch is ordered before the running thread's access.
-bool separated(const Touch &t) {
-    if (t.phase != threads.phase || t.thread == threads.current)
-        return true;
-    if (t.thread == several)
-        return false;
-    return t.thread / 32 == threads.current / 32 && t.exchange != threads.exchanges[threads.current / 32];
-}
-
 void check_race(SharedCell &c, uint64_t address, uint32_t mode) {
-    bool atomic = mode == mode_atomic;
-    if (!separated(c.write) && !(atomic && c.atomic))
-        report_in_kernel(Kind::shared_race, text("two threads touch shared memory at byte %llu with no barrier between, one "
-                                                 "of them writes",
+    static const char *const what[] = {"", "touches shared memory that another writes", "writes shared memory that another reads"};
+    if (int found = conflicts(c.touches, mode & mode_write, mode == mode_atomic); found != 0)
+        report_in_kernel(Kind::shared_race, text("the thread %s, at byte %llu, with no barrier between", what[found],
                                                  (unsigned long long)(address - shared_base)));
-    if ((mode & mode_write) && !separated(c.read) && !(atomic && c.atomic))
-        report_in_kernel(Kind::shared_race, text("a thread writes shared memory at byte %llu that another reads with no barrier "
-                                                 "between",
-                                                 (unsigned long long)(address - shared_base)));
-    Touch now{threads.phase, uint16_t(threads.current), threads.exchanges[threads.current / 32]};
-    if (mode & mode_write) {
-        c.write = now;
-        c.atomic = atomic;
-    }
-    if (mode == mode_read)
-        c.read = c.read.phase == now.phase && c.read.thread != now.thread && !separated(c.read) ? Touch{now.phase, several, 0} : now;
 }
 
 } // namespace
@@ -88,8 +60,8 @@ void shared_access(uint64_t address, size_t bytes, uint32_t mode) {
     for (uint64_t a = address; a < address + bytes; a++) {
         SharedCell &c = cells[(a - shared_base) / 4];
         uint8_t bit = uint8_t(1u << (a & 3));
-        if (c.block != threads.block)
-            c.written = 0, c.block = threads.block;
+        if (c.block != threads.block) // another block's shared memory lay here
+            c = SharedCell{WordTouches{}, threads.block, 0};
         if ((mode & mode_read) && !(c.written & bit))
             report_in_kernel(Kind::unwritten, text("read of shared memory never written in this block, at byte %llu",
                                                    (unsigned long long)(a - shared_base)));

@@ -1,5 +1,7 @@
 #include "space.h"
 
+#include "threads.h"
+
 #include <algorithm>
 #include <map>
 #include <sys/mman.h>
@@ -20,7 +22,8 @@ bool open_space() {
     constexpr int fresh = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     if (!map_at(space_base, space_bytes, PROT_NONE, fresh, -1, 0) ||
         !map_at(written_base, space_bytes / 8, PROT_READ | PROT_WRITE, fresh, -1, 0) ||
-        !map_at(cells_base, space_bytes / cell_bytes * sizeof(Cell), PROT_READ | PROT_WRITE, fresh, -1, 0))
+        !map_at(cells_base, space_bytes / cell_bytes * sizeof(Cell), PROT_READ | PROT_WRITE, fresh, -1, 0) ||
+        !map_at(touches_base, space_bytes / 4 * sizeof(WordTouches), PROT_READ | PROT_WRITE, fresh, -1, 0))
         return false;
     void *table = mmap(nullptr, granule_count * sizeof(Granule), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -84,6 +87,8 @@ void unmap_physical(uint64_t base, uint64_t bytes) {
     map_at(base, bytes, PROT_NONE, empty, -1, 0);
     map_at(written_base + (base - space_base) / 8, bytes / 8, PROT_READ | PROT_WRITE, empty, -1, 0);
     madvise(cell_of(base), bytes / cell_bytes * sizeof(Cell), MADV_DONTNEED);
+    madvise(reinterpret_cast<void *>(touches_base + (base - space_base) / 4 * sizeof(WordTouches)), bytes / 4 * sizeof(WordTouches),
+            MADV_DONTNEED);
     for (uint64_t a = base; a < base + bytes; a += granule_bytes)
         granule_of(a) = Granule{};
 }

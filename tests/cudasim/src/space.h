@@ -15,6 +15,7 @@ constexpr uint64_t space_base = 0x500000000000;
 constexpr uint64_t space_bytes = uint64_t(1) << 40;
 constexpr uint64_t written_base = 0x510000000000; // one bit for each byte
 constexpr uint64_t cells_base = 0x480000000000;   // one Cell for each cell_bytes
+constexpr uint64_t touches_base = 0x4a0000000000; // one WordTouches (threads.h) for each 4 bytes
 constexpr uint64_t granule_bytes = 2 << 20;
 constexpr uint64_t granule_count = space_bytes / granule_bytes;
 constexpr uint64_t cell_bytes = 4; // the smallest thing that two streams write side by side

@@ -79,6 +79,7 @@ static int carry_out(Operation &op) {
     running.operation = op.id;
     running.device_mask = 1u << op.context->device;
     running.declared = op.declared ? &op.ranges : nullptr;
+    running.races = world.config.races != 0;
     running.pinned = &world.pinned_ranges;
     int code = op.effect();
     running = Running{};

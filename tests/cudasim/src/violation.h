@@ -13,6 +13,7 @@ enum class Kind {
     undeclared,        // access outside the launch's declared ranges
     order,             // two operations on the same bytes, one of them writing, with no order between them
     handed_on,         // use of memory after it was handed on, or that nobody claimed
+    race,              // global memory touched by two threads of a launch, one writing, with nothing to order them
     shared_race,       // shared memory touched by two threads with no barrier between
     barrier,           // a barrier or exchange that not all threads reach
     undefined,         // undefined behaviour of the language in a kernel

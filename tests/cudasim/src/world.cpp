@@ -30,7 +30,7 @@ uint64_t random_below(uint64_t n) {
 }
 
 const char *kind_name(Kind kind) {
-    static const char *const names[] = {"bounds", "unwritten", "undeclared", "order", "handed-on", "shared-race",
+    static const char *const names[] = {"bounds", "unwritten", "undeclared", "order", "handed-on", "race", "shared-race",
                                         "barrier", "undefined", "limit", "outstanding", "context", "handle",
                                         "release", "busy", "host-changed", "unpinned"};
     static_assert(sizeof names / sizeof *names == size_t(Kind::kind_count), "each kind has a name");

@@ -157,6 +157,9 @@ func TestEveryCallFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := test.step
+			if testing.Short() {
+				step *= 10
+			}
 			if text := os.Getenv(StepVariable); text != "" {
 				n, err := strconv.ParseUint(text, 10, 32)
 				require.NoError(t, err, StepVariable)
