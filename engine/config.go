@@ -51,6 +51,10 @@ type Config struct {
 
 	// Log receives what the engine has to say; nil discards it.
 	Log *slog.Logger
+
+	// Timeline is the path of a file to record package timeline's spans in
+	// until Close; %p in it is the number of the process. Empty: none.
+	Timeline string
 }
 
 // AnyDevice lets the engine choose.

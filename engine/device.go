@@ -9,6 +9,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
 // device is one device with its queue and its workers.
@@ -18,6 +19,9 @@ type device struct {
 	info     backend.Info
 	queue    *sched.Queue[*partition]
 	load     atomic.Int64 // partitions queued or running here
+	counters counters
+	rows     *timeline.Device
+	waits    *timeline.Row // of the queue
 
 	mu      sync.Mutex
 	opened  backend.Device       // guarded by mu; nil until the first use
@@ -26,11 +30,14 @@ type device struct {
 	closed  bool                 // guarded by mu
 	stops   []context.CancelFunc // guarded by mu; one a worker that may go on
 	running int                  // guarded by mu; workers not yet gone, surplus ones included
+	numbers map[int]bool         // guarded by mu; of the running workers, from 1
 	gone    sync.WaitGroup       // one for every running worker
 }
 
 func newDevice(e *Engine, p backend.Provider, info backend.Info, workers int) *device {
-	d := &device{engine: e, provider: p, info: info, queue: sched.NewQueue[*partition]()}
+	d := &device{engine: e, provider: p, info: info, queue: sched.NewQueue[*partition](), numbers: map[int]bool{}}
+	d.rows = timeline.DeviceOf(info.Backend, info.Ordinal, info.Name)
+	d.waits = d.rows.Row(timeline.Queue, "queue")
 	d.target = d.workersFor(workers)
 	return d
 }
@@ -106,7 +113,12 @@ func (d *device) adjustLocked() {
 		ctx, stop := context.WithCancel(context.Background())
 		d.stops = append(d.stops, stop)
 		d.running++
-		d.gone.Go(func() { d.work(ctx) })
+		number := 1
+		for d.numbers[number] {
+			number++
+		}
+		d.numbers[number] = true
+		d.gone.Go(func() { d.work(ctx, number) })
 	}
 	for len(d.stops) > d.target {
 		last := len(d.stops) - 1

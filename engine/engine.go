@@ -9,6 +9,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
 // Engine owns the devices and their workers. One a process is enough: two on
@@ -18,6 +19,7 @@ type Engine struct {
 	devices   []*device // every device found, in the order of Devices; fixed by New
 	preferred []*device // those that take jobs for AnyDevice; fixed by New
 	gpuReason string    // why there is no GPU in devices; fixed by New
+	recording bool      // New started the timeline; fixed by New
 
 	mu     sync.Mutex
 	sets   map[*srs.Params]*paramSet // guarded by mu; open parameter sets
@@ -59,6 +61,12 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("%w: no usable device (%s)", ErrNoDevice, strings.Join(missing, "; "))
 	}
 	e.gpuReason = e.whyNoGPU(missing)
+	if cfg.Timeline != "" {
+		if err := timeline.Start(cfg.Timeline); err != nil {
+			return nil, fmt.Errorf("engine: %w", err)
+		}
+		e.recording = true
+	}
 	return e, nil
 }
 
@@ -145,6 +153,12 @@ func (e *Engine) Close() error {
 	for _, d := range e.devices {
 		if err := d.close(); err != nil {
 			failed = append(failed, fmt.Errorf("engine: closing %s: %w", d.info.Name, err))
+		}
+	}
+	if e.recording {
+		// Stopped already, perhaps, by whoever else may.
+		if err := timeline.Stop(); err != nil && !errors.Is(err, timeline.ErrNotRecording) {
+			failed = append(failed, err)
 		}
 	}
 	return errors.Join(failed...)

@@ -36,12 +36,18 @@ func newBench(t *testing.T, cfg Config) *bench {
 	e, err := New(cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = e.Close() })
+	set, part := openCase(t, e)
+	return &bench{e, set, part}
+}
+
+func openCase(t *testing.T, e *Engine) (*SRS, Partition) {
+	t.Helper()
 	c := goldenCase(t, "two")
 	set, err := e.OpenSRS(t.Context(), c.Params, SRSOptions{})
 	require.NoError(t, err)
 	f, err := gv.Read(c.Witnesses[0])
 	require.NoError(t, err)
-	return &bench{e, set, Partition{Assignment: &f.Assignment, R: f.R, S: f.S}}
+	return set, Partition{Assignment: &f.Assignment, R: f.R, S: f.S}
 }
 
 func (b *bench) start(t *testing.T, n int, opt ProveOptions) *Job {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
 // Partition is one proof to make: an assignment with its blinding scalars,
@@ -52,6 +54,8 @@ type partition struct {
 	entry    *sched.Entry[*partition] // guarded by job.mu; set once queued
 	readOnce sync.Once
 	stages   *stageTimes // in job.stages
+	queued   time.Time
+	track    *timeline.Task // set by the worker that carries it
 }
 
 var jobIDs atomic.Uint64
@@ -138,7 +142,7 @@ func (j *Job) queueAll(parts []Partition) {
 			p.fail(err)
 			continue
 		}
-		p.device = d
+		p.device, p.queued = d, time.Now()
 		entry, err := d.push(p, j.opt.Priority)
 		if err != nil {
 			p.fail(err)
@@ -180,6 +184,10 @@ func (p *partition) rowsRead() {
 // finish records one partition's outcome. The first failure stops the others.
 func (j *Job) finish(p *partition, proof Proof, err error) {
 	j.mu.Lock()
+	outcome := outcomeOf(err)
+	if j.err != nil && errors.Is(err, j.err) {
+		outcome = OutcomeCancelled // stopped by another partition's failure
+	}
 	if err == nil {
 		j.proofs[p.index] = proof
 	} else if j.err == nil {
@@ -189,6 +197,9 @@ func (j *Job) finish(p *partition, proof Proof, err error) {
 	j.left--
 	last := j.left == 0
 	j.mu.Unlock()
+	if p.device != nil {
+		p.device.counters.ended(outcome)
+	}
 	if last {
 		j.end()
 	} else if first != nil {

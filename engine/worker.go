@@ -10,30 +10,37 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
 // work is one worker: it carries partitions until ctx ends or the queue is
 // closed. A partition that was taken is always carried to its end.
-func (d *device) work(ctx context.Context) {
+func (d *device) work(ctx context.Context, number int) {
 	defer func() {
 		d.mu.Lock()
 		d.running--
+		delete(d.numbers, number)
 		d.mu.Unlock()
 	}()
+	row := d.rows.Row(timeline.Host, fmt.Sprintf("worker %d", number))
 	for {
 		p, err := d.queue.Pop(ctx)
 		if err != nil {
 			return
 		}
-		d.carry(p)
+		d.carry(p, row)
 	}
 }
 
 // carry proves one partition and gives its job the outcome, whatever it is.
-func (d *device) carry(p *partition) {
+func (d *device) carry(p *partition, row *timeline.Row) {
 	defer d.load.Add(-1)
 	start := time.Now()
+	p.track = &timeline.Task{Row: row, Job: p.job.id, Partition: p.index}
+	p.track.SpanIn(d.waits, StageQueue, p.queued, start)
+	d.counters.stage(StageQueue, start.Sub(p.queued).Seconds())
 	proof, err := d.prove(p)
+	p.track.Span("partition", start, time.Now())
 	p.rowsRead()
 	log := d.engine.log.With("job", p.job.id, "partition", p.index, "device", d.info.Name, "seconds", time.Since(start).Seconds())
 	switch {
@@ -75,21 +82,27 @@ func (d *device) prove(p *partition) (proof Proof, err error) {
 }
 
 func (d *device) sums(ctx context.Context, dev backend.Device, p *partition) (*groth16.Sums, error) {
-	if err := p.job.set.loadOn(ctx, d, dev); err != nil {
+	loaded := p.track.Begin("parameters")
+	err := p.job.set.loadOn(ctx, d, dev)
+	loaded()
+	if err != nil {
 		return nil, err
 	}
 	return dev.Prove(ctx, &backend.Task{
 		Params:     p.job.set.params,
 		Assignment: p.in.Assignment,
 		RowsRead:   p.rowsRead,
-		Stage:      p.stages.add,
+		Stage:      p.stageEnded,
+		Track:      p.track,
 	})
 }
 
 // finish makes the proof of the sums and checks it.
 func (p *partition) finish(sums *groth16.Sums) (Proof, error) {
 	set := p.job.set
+	assembled := p.track.Begin("assemble")
 	proof, err := groth16.Assemble(set.params.VerifyingKey(), sums, &p.in.R, &p.in.S)
+	assembled()
 	if err != nil {
 		return Proof{}, err
 	}
@@ -108,7 +121,7 @@ func (p *partition) selfCheck(set *paramSet, proof *Proof) error {
 		return err
 	}
 	err = key.Verify(p.in.Assignment.Inputs, proof)
-	p.stages.add("self-check", time.Since(start).Seconds())
+	p.stageEnded("self-check", time.Since(start).Seconds())
 	if errors.Is(err, groth16.ErrProofInvalid) {
 		// The rows were given back when they had been read.
 		const rowsReadable = false

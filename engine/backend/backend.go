@@ -7,6 +7,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
 // Names of the providers.
@@ -58,9 +59,35 @@ type Task struct {
 	// when Prove is about to return without having read them.
 	RowsRead func()
 
-	// Stage reports the duration of a named stage; may be called from any
-	// goroutine. Never nil.
+	// Stage reports the duration of a named stage when it ends; may be called
+	// from any goroutine. Never nil.
 	Stage func(name string, seconds float64)
+
+	// Track takes what a timeline shows beside the stages. May be nil: its
+	// methods accept that.
+	Track *timeline.Task
+}
+
+// Reporter is implemented by devices that count what they do.
+type Reporter interface {
+	// Stats returns the numbers of now. It may be called at any time, also
+	// after Close.
+	Stats() Stats
+}
+
+// Stats are a device's own numbers; counters count from its opening.
+type Stats struct {
+	BudgetBytes uint64 // of the device's memory that may be used, fixed parts included
+	FixedBytes  uint64 // context and buffers that stay while the device is open
+	MappedBytes uint64 // physical memory for jobs and parameter sets
+	JobBytes    uint64 // of it in the hands of jobs
+	FencedBytes uint64 // of it handed on by jobs, its last use still running
+	SetBytes    uint64 // of it with parameter sets
+	PinnedBytes uint64 // host memory for copies
+
+	UploadedBytes uint64 // copied to the device
+	Retries       uint64 // tasks run again after the device was lost
+	Resets        uint64 // times the device was lost and its context made anew
 }
 
 // Info describes a device.
