@@ -8,6 +8,7 @@ use blstrs::{Bls12, Scalar};
 use cuzk::{Assignment, Density, Partition, ProveOptions, Srs};
 
 use crate::circuits::Statement;
+use crate::cpu_time::cpu_time;
 use crate::record::{synthesize, Bits, Recorder};
 use crate::setup;
 
@@ -67,17 +68,37 @@ pub struct Comparison<C> {
     pub srs: Srs,
 }
 
+/// How long something took.
+#[derive(Clone, Copy)]
+pub struct Times {
+    /// On the clock.
+    pub wall: Duration,
+    /// On all processors together.
+    pub cpu: Duration,
+}
+
+/// The result of some work, and how long it took.
+fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Times)> {
+    let (start, cpu) = (Instant::now(), cpu_time()?);
+    let result = work()?;
+    let times = Times {
+        wall: start.elapsed(),
+        cpu: cpu_time()? - cpu,
+    };
+    Ok((result, times))
+}
+
 /// The two proofs of one statement, and how long each took from synthesis on.
 pub struct Round {
     /// bellperson's proof.
     pub bellperson: Proof<Bls12>,
-    /// Its time.
-    pub bellperson_time: Duration,
+    /// Its times.
+    pub bellperson_times: Times,
     /// libcuzk's proof.
     pub cuzk: cuzk::Proof,
-    /// Its time, with the self-check.
-    pub cuzk_time: Duration,
-    /// How much of it was synthesis, which bellperson's time has too.
+    /// Its times, with the self-check.
+    pub cuzk_times: Times,
+    /// How much of it was synthesis, which bellperson's times have too.
     pub synthesis_time: Duration,
 }
 
@@ -97,20 +118,21 @@ impl<C: Statement> Comparison<C> {
     /// Proves with both, one after the other.
     pub fn round(&self, blinding: (Scalar, Scalar)) -> Result<Round> {
         let (r, s) = blinding;
-        let start = Instant::now();
-        let bellperson = create_proof(self.circuit.clone(), &self.parameters, r, s)?;
-        let bellperson_time = start.elapsed();
+        let (bellperson, bellperson_times) =
+            timed(|| Ok(create_proof(self.circuit.clone(), &self.parameters, r, s)?))?;
 
-        let start = Instant::now();
-        let partition = partition(self.circuit.clone(), blinding)?;
-        let synthesis_time = start.elapsed();
-        let cuzk = self.srs.prove(&partition, &ProveOptions::new())?;
-        let cuzk_time = start.elapsed();
+        let mut synthesis_time = Duration::ZERO;
+        let (cuzk, cuzk_times) = timed(|| {
+            let start = Instant::now();
+            let partition = partition(self.circuit.clone(), blinding)?;
+            synthesis_time = start.elapsed();
+            Ok(self.srs.prove(&partition, &ProveOptions::new())?)
+        })?;
         Ok(Round {
             bellperson,
-            bellperson_time,
+            bellperson_times,
             cuzk,
-            cuzk_time,
+            cuzk_times,
             synthesis_time,
         })
     }

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use cuzk_bellperson::circuits::{Mimc, Sha256Chain, Sha256Rounds, Statement};
-use cuzk_bellperson::compare::{Comparison, Result};
+use cuzk_bellperson::compare::{Comparison, Result, Round};
+use cuzk_bellperson::record::synthesize;
 use cuzk_bellperson::setup;
 
 /// Proofs by each prover, in turn. The median counts, so that the first one,
@@ -24,9 +25,10 @@ fn main() -> Result<()> {
         threads()
     );
     println!(
-        "| circuit | rows | domain | bellperson | libcuzk | of it synthesis | times as fast |"
+        "| circuit | rows | domain | bellperson | libcuzk | of it synthesis | times as fast \
+         | processor time, bellperson | libcuzk | ratio |"
     );
-    println!("|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut bench = Bench { words };
     bench.run("SHA-256, 41 of 64 rounds", || {
         Sha256Rounds::new(PREIMAGE, 41)
@@ -53,29 +55,35 @@ impl Bench {
             return Ok(());
         }
         let comparison = Comparison::new(circuit())?;
-        let [mut bellperson, mut cuzk, mut synthesis] = [const { Vec::new() }; 3];
+        let mut rounds = Vec::new();
         for index in 0..ROUNDS {
             let round = comparison.round(setup::blinding(index))?;
             comparison.check(&round)?;
-            bellperson.push(round.bellperson_time);
-            cuzk.push(round.cuzk_time);
-            synthesis.push(round.synthesis_time);
+            rounds.push(round);
         }
-        let (bellperson, cuzk) = (median(bellperson), median(cuzk));
-        let domain = comparison.srs.info()?.domain_size;
+        let median = |time: fn(&Round) -> Duration| median(rounds.iter().map(time).collect());
+        let bellperson = median(|round| round.bellperson_times.wall);
+        let cuzk = median(|round| round.cuzk_times.wall);
+        let bellperson_cpu = median(|round| round.bellperson_times.cpu);
+        let cuzk_cpu = median(|round| round.cuzk_times.cpu);
         println!(
-            "| {name} | {} | 2^{} | {} | {} | {} | {:.1} |",
-            cuzk_bellperson::record::synthesize(comparison.circuit.clone())?
-                .a
-                .len(),
-            domain.ilog2(),
+            "| {name} | {} | 2^{} | {} | {} | {} | {:.1} | {} | {} | {:.1} |",
+            synthesize(comparison.circuit.clone())?.a.len(),
+            comparison.srs.info()?.domain_size.ilog2(),
             milliseconds(bellperson),
             milliseconds(cuzk),
-            milliseconds(median(synthesis)),
-            bellperson.as_secs_f64() / cuzk.as_secs_f64()
+            milliseconds(median(|round| round.synthesis_time)),
+            ratio(bellperson, cuzk),
+            milliseconds(bellperson_cpu),
+            milliseconds(cuzk_cpu),
+            ratio(bellperson_cpu, cuzk_cpu),
         );
         Ok(())
     }
+}
+
+fn ratio(theirs: Duration, ours: Duration) -> f64 {
+    theirs.as_secs_f64() / ours.as_secs_f64()
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     for index in 0..ROUNDS {
         let round = comparison.round(setup::blinding(0))?;
         comparison.check(&round)?;
-        let times = (round.bellperson_time, round.cuzk_time);
+        let times = (round.bellperson_times.wall, round.cuzk_times.wall);
         println!(
             "{:<5} {:>17} {:>12}",
             index + 1,
