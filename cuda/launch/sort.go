@@ -22,6 +22,8 @@ const (
 	// for partitionTiles.
 	minPartitionTile, maxPartitionTile = 2048, 16384
 	partitionTiles                     = 512
+	// maxPartitionLog keeps the bins that are written to few enough for the L2.
+	maxPartitionLog = 10
 	// countBlocks fill a card several times over; each adds its counters to
 	// the global ones at its end.
 	countBlocks = 1024
@@ -65,7 +67,7 @@ func (p MSM) Partitioned() MSM {
 // shared memory allow, at most one a bucket.
 func (p MSM) bestPartition() uint32 {
 	log := uint32(1)
-	for log+1 <= p.Window-1 && uint64(p.Batch)<<(log+1) <= maxPartitions {
+	for log < maxPartitionLog && log+1 <= p.Window-1 && uint64(p.Batch)<<(log+1) <= maxPartitions {
 		log++
 	}
 	if p.Window-1-log > maxLow {

@@ -36,7 +36,7 @@ template <class F> struct alignas(16) XYZZ {
         F s = p.x * v, m = p.x.squared();
         m = m.doubled() + m;
         F x3 = m.squared() - s.doubled();
-        F y3 = m * (s - x3) - w * p.y;
+        F y3 = F::difference_of_products(m, s - x3, w, p.y);
         return {x3, y3, v, w};
     }
 
@@ -47,7 +47,7 @@ template <class F> struct alignas(16) XYZZ {
         F s = x * v, m = x.squared();
         m = m.doubled() + m;
         F x3 = m.squared() - s.doubled();
-        F y3 = m * (s - x3) - w * y;
+        F y3 = F::difference_of_products(m, s - x3, w, y);
         return {x3, y3, v * zz, w * zzz};
     }
 
@@ -107,7 +107,7 @@ template <class F> struct alignas(16) XYZZ {
     CUZK_FN void finish(const F &p, const F &r, const F &u, const F &s) {
         F pp = p.squared(), ppp = p * pp, q = u * pp;
         F x3 = r.squared() - ppp - q.doubled();
-        y = r * (q - x3) - s * ppp;
+        y = F::difference_of_products(r, q - x3, s, ppp);
         x = x3;
         zz = zz * pp;
         zzz = zzz * ppp;

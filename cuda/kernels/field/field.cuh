@@ -16,7 +16,7 @@
 namespace cuzk {
 
 // M: constants of the field. N u32 limbs; mod(i), one(i) = 2^(32 N) mod M and
-// square(i) = 2^(64 N) mod M limb by limb; INV32, INV64 = -1/M mod 2^32, 2^64.
+// radix2(i) = 2^(64 N) mod M limb by limb; SPARE M < 2^(32 N); INV32, INV64 = -1/M mod 2^32, 2^64.
 template <class M> struct alignas(16) Field {
     u32 limb[M::N];
 
@@ -71,14 +71,22 @@ template <class M> struct alignas(16) Field {
     CUZK_FN Field operator-() const { return zero() - *this; }
     CUZK_FN Field doubled() const { return *this + *this; }
     CUZK_FN Field operator*(const Field &b) const { return product(*this, b); }
-    CUZK_FN Field squared() const { return product(*this, *this); }
+    CUZK_FN Field squared() const { return square(*this); }
+
+    // a b + c d and a b - c d, with one reduction.
+    CUZK_FN static Field sum_of_products(const Field &a, const Field &b, const Field &c, const Field &d) {
+        return product_sum(a, b, c, d);
+    }
+    CUZK_FN static Field difference_of_products(const Field &a, const Field &b, const Field &c, const Field &d) {
+        return product_sum(a, b, -c, d);
+    }
 
     // x * 2^(32 N) and x / 2^(32 N): into Montgomery form and out of it.
     CUZK_FN Field to_montgomery() const {
         Field f;
         CUZK_UNROLL
         for (int i = 0; i < M::N; i++)
-            f.limb[i] = M::square(i);
+            f.limb[i] = M::radix2(i);
         return *this * f;
     }
     CUZK_FN Field from_montgomery() const {
@@ -111,6 +119,18 @@ template <class M> struct alignas(16) Field {
     CUZK_PRODUCT static Field product(Field a, Field b) {
         Field r;
         mul_mont<M>(r.limb, a.limb, b.limb);
+        return r;
+    }
+    CUZK_PRODUCT static Field square(Field a) {
+        Field r;
+        square_mont<M>(r.limb, a.limb);
+        return r;
+    }
+    CUZK_PRODUCT static Field product_sum(Field a, Field b, Field c, Field d) {
+        static_assert(M::SPARE >= 3, "3 M must fit the limbs");
+        Field r;
+        const u32 *const x[2] = {a.limb, c.limb}, *const y[2] = {b.limb, d.limb};
+        mul_mont_sum<M, 2>(r.limb, x, y);
         return r;
     }
 };

@@ -8,6 +8,7 @@ namespace cuzk {
 
 struct FpConstants {
     static constexpr int N = 12;
+    static constexpr int SPARE = 9;
     static constexpr u32 INV32 = 0xfffcfffdu;
     static constexpr u64 INV64 = 0x89f3fffcfffcfffdull;
     CUZK_CONSTEXPR static u32 mod(int i) {
@@ -20,7 +21,7 @@ struct FpConstants {
                               0x70525745, 0x77ce5853, 0xa256ec6d, 0x5c071a97, 0xfa80e493, 0x15f65ec3};
         return c[i];
     }
-    CUZK_CONSTEXPR static u32 square(int i) {
+    CUZK_CONSTEXPR static u32 radix2(int i) {
         constexpr u32 c[N] = {0x1c341746, 0xf4df1f34, 0x09d104f1, 0x0a76e6a6, 0x4c95b6d5, 0x8de5476c,
                               0x939d83c0, 0x67eb88a9, 0xb519952d, 0x9a793e85, 0x92cae3aa, 0x11988fe5};
         return c[i];
@@ -42,14 +43,16 @@ struct alignas(16) Fp2 {
     CUZK_FN Fp2 operator-() const { return {-c0, -c1}; }
     CUZK_FN Fp2 doubled() const { return {c0.doubled(), c1.doubled()}; }
 
-    // Karatsuba: three products.
+    // Four products with two reductions: as many multiply-adds as Karatsuba's
+    // three products, and fewer additions.
     CUZK_FN Fp2 operator*(const Fp2 &b) const {
-        Fp low = c0 * b.c0, high = c1 * b.c1;
-        Fp cross = (c0 + c1) * (b.c0 + b.c1);
-        return {low - high, cross - low - high};
+        return {Fp::difference_of_products(c0, b.c0, c1, b.c1), Fp::sum_of_products(c0, b.c1, c1, b.c0)};
     }
     // (c0 + c1)(c0 - c1) + 2 c0 c1 i: two products.
     CUZK_FN Fp2 squared() const { return {(c0 + c1) * (c0 - c1), (c0 * c1).doubled()}; }
+    CUZK_FN static Fp2 difference_of_products(const Fp2 &a, const Fp2 &b, const Fp2 &c, const Fp2 &d) {
+        return a * b - c * d;
+    }
 
     CUZK_FN Fp2 to_montgomery() const { return {c0.to_montgomery(), c1.to_montgomery()}; }
 

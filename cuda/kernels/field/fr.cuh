@@ -7,6 +7,7 @@ namespace cuzk {
 
 struct FrConstants {
     static constexpr int N = 8;
+    static constexpr int SPARE = 2;
     static constexpr u32 INV32 = 0xffffffffu;
     static constexpr u64 INV64 = 0xfffffffeffffffffull;
     CUZK_CONSTEXPR static u32 mod(int i) {
@@ -19,7 +20,7 @@ struct FrConstants {
                               0xecbc4ff5, 0x998c4fef, 0xacc5056f, 0x1824b159};
         return c[i];
     }
-    CUZK_CONSTEXPR static u32 square(int i) {
+    CUZK_CONSTEXPR static u32 radix2(int i) {
         constexpr u32 c[N] = {0xf3f29c6d, 0xc999e990, 0x87925c23, 0x2b6cedcb,
                               0x7254398f, 0x05d31496, 0x9f59ff11, 0x0748d9d9};
         return c[i];

@@ -127,7 +127,7 @@ CUZK_FN void butterfly(Fr &x, Fr &y) {
     x = sum;
 }
 
-CUZK_KERNEL(cuzk_ntt_dif, NttArgs, NTT_THREADS, 4) {
+CUZK_KERNEL(cuzk_ntt_dif, NttArgs, NTT_THREADS, 3) {
     CUZK_SHARED(Half, shared, 2 * PADDED);
     Tile tile(a);
     Fr x[8];
