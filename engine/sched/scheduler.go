@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/libcuzk/libcuzk/engine/timeline"
 	"github.com/libcuzk/libcuzk/engine/vram"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	// Pause sleeps between two looks at the device's events. Nil means a
 	// sleep of the OS thread, since Go's timers round short sleeps up to 1 ms.
 	Pause func(time.Duration)
+	// Rows is where the timeline shows the two locks; nil: nowhere.
+	Rows *timeline.Device
 }
 
 // Work is what a job does in its three stages. Each function is called at
@@ -50,6 +53,8 @@ type Work struct {
 	Finish func(ctx context.Context, t *Ticket) error
 	// Stage, if not nil, is told how long each stage took.
 	Stage func(name string, seconds float64)
+	// Track, which may be nil, gets the waits for the turns.
+	Track *timeline.Task
 }
 
 // Scheduler runs jobs on one device. All methods may be called from many
@@ -108,6 +113,10 @@ func New(dev Device, cfg Config) (*Scheduler, error) {
 		changed:     make(chan struct{}),
 		outstanding: map[*Ticket]struct{}{},
 		stopTrim:    make(chan struct{}),
+	}
+	if cfg.Rows != nil {
+		s.mem.row = cfg.Rows.Row(timeline.Lock, memLockName)
+		s.compute.row = cfg.Rows.Row(timeline.Lock, computeLockName)
 	}
 	if cfg.IdleAfter > 0 {
 		s.background.Go(s.trimWhenIdle)
@@ -186,9 +195,9 @@ func (t *Ticket) run(w Work) error {
 	return nil
 }
 
-func (t *Ticket) claimStage(Work) error {
+func (t *Ticket) claimStage(w Work) error {
 	s := t.s
-	if err := s.claimTurn.wait(t.ctx, t.number); err != nil {
+	if err := t.takeTurn(s.claimTurn, w); err != nil {
 		return err
 	}
 	if err := s.claim(t); err != nil {
@@ -200,7 +209,7 @@ func (t *Ticket) claimStage(Work) error {
 
 func (t *Ticket) uploadStage(w Work) error {
 	s := t.s
-	if err := s.uploadTurn.wait(t.ctx, t.number); err != nil {
+	if err := t.takeTurn(s.uploadTurn, w); err != nil {
 		return err
 	}
 	t.enter(stageUpload)
@@ -218,7 +227,7 @@ func (t *Ticket) uploadStage(w Work) error {
 
 func (t *Ticket) computeStage(w Work) error {
 	s := t.s
-	if err := s.computeTurn.wait(t.ctx, t.number); err != nil {
+	if err := t.takeTurn(s.computeTurn, w); err != nil {
 		return err
 	}
 	if err := t.yield(); err != nil {
@@ -234,6 +243,11 @@ func (t *Ticket) computeStage(w Work) error {
 	}
 	s.computeTurn.pass(t.number)
 	return nil
+}
+
+func (t *Ticket) takeTurn(of *turn, w Work) error {
+	defer w.Track.Begin(of.waiting)()
+	return of.wait(t.ctx, t.number)
 }
 
 func (t *Ticket) finishStage(w Work) error {

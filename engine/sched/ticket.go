@@ -104,10 +104,19 @@ func (t *Ticket) Enqueue(ctx context.Context, st Stream, launch func() error, bl
 	}
 	defer t.enqueued(st)
 	if st == Compute {
-		t.s.compute.Lock()
-		defer t.s.compute.Unlock()
+		launch = t.s.underComputeLock(launch)
 	}
 	return t.s.checked(launch())
+}
+
+// underComputeLock is f with the compute lock held, which it gives back before
+// anything is made of f's error: that takes the memory lock.
+func (s *Scheduler) underComputeLock(f func() error) func() error {
+	return func() error {
+		s.compute.Lock()
+		defer s.compute.Unlock()
+		return f()
+	}
 }
 
 // passFences waits until the fences of blocks allow host-driven work on st.

@@ -8,7 +8,8 @@ import (
 // turn lets tickets pass one at a time, in order. Every ticket passes every
 // turn exactly once, also one that has been cancelled long before it is due.
 type turn struct {
-	name string
+	name    string
+	waiting string // name of the span of a wait
 
 	mu     sync.Mutex               // a leaf: nothing else is taken under it
 	due    uint64                   // guarded by mu; the ticket whose turn it is
@@ -17,7 +18,7 @@ type turn struct {
 }
 
 func newTurn(name string) *turn {
-	return &turn{name: name, passed: map[uint64]bool{}, await: map[uint64]chan struct{}{}}
+	return &turn{name: name, waiting: "wait for " + name, passed: map[uint64]bool{}, await: map[uint64]chan struct{}{}}
 }
 
 // wait returns once it is ticket n's turn, or ctx's error.
