@@ -1,0 +1,25 @@
+package kernels
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The simulator runs the portable arithmetic, so that without a card only
+// this test sees the carry chains that the GPU runs.
+func TestCarryChains(t *testing.T) {
+	compiler, err := exec.LookPath("g++")
+	if err != nil {
+		t.Skip("g++ is missing")
+	}
+	program := filepath.Join(t.TempDir(), "chains")
+	output, err := exec.Command(compiler, "-std=c++17", "-O1", "-Wall", "-Werror", "-I", ".", "-o", program,
+		filepath.Join("field", "testdata", "chains.cpp")).CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	output, err = exec.Command(program).CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	t.Logf("%s", output)
+}
