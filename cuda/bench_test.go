@@ -12,10 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/launch"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/engine/vram"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
@@ -135,4 +138,48 @@ func timedKernels(b *testing.B, d *device, c *synth.Circuit, p *srs.Params, log 
 		fmt.Fprintf(&text, "    %-28s %3d launches %9.3f ms\n", name, times[name].launches, times[name].total.Seconds()*1e3)
 	}
 	return text.String()
+}
+
+// BenchmarkStaging times the way of ordinary memory to the card: a job that
+// only uploads, 1 GiB of rows or of a witness like a PoRep's.
+func BenchmarkStaging(b *testing.B) {
+	if !onCard() {
+		b.Skip("times on the simulator mean nothing; CUZK_REQUIRE_GPU=1 runs it on a card")
+	}
+	d, _ := open(b, Options{}, cudasim.Config{})
+	const n = 1 << 25
+	values := witness(n, 511, 472, 17)
+	need := vram.Need{Resident: []vram.Request{{Bytes: 2 * n * launch.FrBytes}}}
+	for name, segments := range map[string]func(launch.Range) segment{
+		"rows": func(to launch.Range) segment { return scalars("rows", values, to, 0, nil) },
+		"witness": func(to launch.Range) segment {
+			list := &denseList{
+				indices: to.Slice(n*launch.FrBytes, n*launch.WordBytes), values: to.Slice(0, n*launch.FrBytes), capacity: n,
+			}
+			return list.aux(values, to.Slice(n*launch.FrBytes*3/2, launch.BitmapBytes(n)), 0)
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(n * launch.FrBytes)
+			for range b.N {
+				err := d.jobs.Run(b.Context(), need, sched.Work{Upload: func(ctx context.Context, t *sched.Ticket) error {
+					h := d.current.Load().holdingOf(t)
+					return h.uploads.send(ctx, h.lane(ctx, sched.Upload), segments(h.block(0)))
+				}})
+				require.NoError(b, err)
+			}
+		})
+	}
+}
+
+// BenchmarkClassify is one core's share of staging a witness.
+func BenchmarkClassify(b *testing.B) {
+	vars := witness(pieceVars, 511, 472, 17)
+	bitmap, indices, values := split(make([]byte, slotBytes))
+	b.SetBytes(pieceVars * scalarBytes)
+	for range b.N {
+		if _, bad := classify(vars, 0, bitmap, indices, values); bad >= 0 {
+			b.Fatal(bad)
+		}
+	}
 }

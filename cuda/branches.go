@@ -7,6 +7,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
 // A job's sums over the witness do not depend on its quotient, and many of
@@ -42,11 +43,13 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 		}
 		j.device.launched.Add(int64(len(calls)))
 		err = j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, compute driver.Stream) error {
-			side := j.sides[i]
+			side, row := j.sides[i], rowSide(i)
 			if j.kernels.timer != nil {
-				side = compute // one after the other, so that each kernel's time is its own
+				side, row = compute, rowKernels // one after the other, so that each kernel's time is its own
 			}
-			return j.kernels.enqueue(b, side, calls)
+			return j.spans.around(b, side, timeline.Kernels, row, "sum "+of.String(), func() error {
+				return j.kernels.enqueue(b, side, calls)
+			})
 		}, blockWitness, blockScratch, sched.ParamSet)
 		if err != nil {
 			return err

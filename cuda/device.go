@@ -12,6 +12,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 	"github.com/libcuzk/libcuzk/engine/vram"
 )
 
@@ -78,7 +79,10 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 		budget, err = s.affordable()
 	}
 	if err == nil {
-		d.jobs, err = sched.New(s, sched.Config{Budget: budget, Chunk: options.chunkBytes})
+		d.jobs, err = sched.New(s, sched.Config{
+			Budget: budget, Chunk: options.chunkBytes,
+			Rows: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name),
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())

@@ -15,6 +15,7 @@ import (
 type holding struct {
 	*session // of the card when the ticket claimed
 	ticket   *sched.Ticket
+	spans    *spans // for the timeline; nil: none is recorded
 
 	holdMu sync.Mutex
 	began  map[int]bool // guarded by holdMu; blocks used so far, false once handed on
@@ -43,7 +44,7 @@ func (h *holding) lane(ctx context.Context, st sched.Stream) lane {
 						return err
 					}
 					b.For(h.owner())
-					return l(b, stream)
+					return h.spans.copies(b, st, stream, l)
 				})
 			}, blocks...)
 		},

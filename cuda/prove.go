@@ -14,6 +14,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
 // Prove implements backend.Device.
@@ -88,7 +89,9 @@ func (j *job) run(ctx context.Context) error {
 		},
 		Finish: func(ctx context.Context, _ *sched.Ticket) error { return j.finish(ctx) },
 		Stage:  j.task.Stage,
+		Track:  j.task.Track,
 	})
+	j.holding.reportSpans()
 	if j.counted {
 		<-j.device.enqueued
 	}
@@ -106,6 +109,7 @@ func (j *job) run(ctx context.Context) error {
 // claimed notes what the job got.
 func (j *job) claimed(t *sched.Ticket) {
 	j.holding = j.device.current.Load().holdingOf(t)
+	j.spans = j.measure(j.task.Track)
 	p := j.resident.plan
 	witness := j.block(blockWitness)
 	j.layout = p.layout(witness.Addr, p.capacity)
@@ -185,11 +189,13 @@ func (j *job) compute(ctx context.Context) error {
 	return j.handOn(blockWitness, blockScratch)
 }
 
-// launch enqueues calls that touch the given blocks.
-func (j *job) launch(ctx context.Context, calls []launch.Call, blocks ...int) error {
+// launch enqueues calls that touch the given blocks; name is the timeline's.
+func (j *job) launch(ctx context.Context, name string, calls []launch.Call, blocks ...int) error {
 	j.device.launched.Add(int64(len(calls)))
 	return j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
-		return j.kernels.enqueue(b, s, calls)
+		return j.spans.around(b, s, timeline.Kernels, rowKernels, name, func() error {
+			return j.kernels.enqueue(b, s, calls)
+		})
 	}, blocks...)
 }
 
@@ -203,13 +209,13 @@ func (j *job) quotient(ctx context.Context) error {
 	bad, _ := j.round.take(badBytes)
 	q := tables.NewQuotient(rows(blockA), rows(blockB), rows(blockC), bad, uint32(len(j.task.Assignment.A)))
 	first := append([]launch.Call{launch.Fill(bad, badBytes/launch.WordBytes, launch.None)}, q.Rows...)
-	if err := j.launch(ctx, first, blockA, blockB, blockC, blockWitness); err != nil {
+	if err := j.launch(ctx, "quotient: a, b, c", first, blockA, blockB, blockC, blockWitness); err != nil {
 		return err
 	}
 	if err := j.handOn(blockB); err != nil {
 		return err
 	}
-	if err := j.launch(ctx, q.Combine, blockA, blockC); err != nil {
+	if err := j.launch(ctx, "quotient: h", q.Combine, blockA, blockC); err != nil {
 		return err
 	}
 	return j.handOn(blockC)

@@ -181,13 +181,13 @@ func (j *job) sumH(ctx context.Context) error {
 	})
 	// The coefficients are free once the last windows have been sorted.
 	last := lastTouch(calls, h)
-	if err := j.launch(ctx, calls[:last+1], blockA, blockWitness, blockScratch, sched.ParamSet); err != nil {
+	if err := j.launch(ctx, "h: windows", calls[:last+1], blockA, blockWitness, blockScratch, sched.ParamSet); err != nil {
 		return err
 	}
 	if err := j.handOn(blockA); err != nil {
 		return err
 	}
-	return j.launch(ctx, calls[last+1:], blockWitness, blockScratch, sched.ParamSet)
+	return j.launch(ctx, "h: rest", calls[last+1:], blockWitness, blockScratch, sched.ParamSet)
 }
 
 // lastTouch is the index of the last call that touches r.
@@ -209,7 +209,7 @@ func (j *job) ranks(ctx context.Context) error {
 	for _, d := range []launch.Density{j.layout.aAux, j.layout.bAux, j.layout.bInputs} {
 		calls = append(calls, d.Calls(j.scratch(srs.SectionH))...)
 	}
-	return j.launch(ctx, calls, blockWitness, blockScratch)
+	return j.launch(ctx, "ranks", calls, blockWitness, blockScratch)
 }
 
 // branch is the calls that add up one section: over the aux variables that

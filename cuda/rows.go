@@ -15,9 +15,10 @@ const (
 	scalarBytes = fr.Bytes
 	// slotScalars is how many scalars fill a slot.
 	slotScalars = slotBytes / scalarBytes
-	// cacheScalars is how many scalars are checked at a time after they were
-	// copied, while they are still in the first-level cache: 16 KiB.
-	cacheScalars = 512
+	// cacheScalars is how many scalars are checked and then copied: 1 MiB, which
+	// the second-level cache holds, and from which on Go copies with stores
+	// that pass the caches by.
+	cacheScalars = 1 << 15
 )
 
 // topLimb is the most significant limb of the modulus r: a scalar with a
@@ -77,18 +78,17 @@ func scalarRange(name string, index int) error {
 }
 
 // copyChecked copies from to the start of to and returns the index of the
-// first scalar not below the modulus, or -1.
+// first scalar not below the modulus, or -1. A caller that changes a scalar
+// between check and copy is found out on the card.
 func copyChecked(to, from []fr.Element) int {
 	for first := 0; first < len(from); first += cacheScalars {
-		last := min(first+cacheScalars, len(from))
-		copy(to[first:last], from[first:last])
-		// What was copied is checked, not the caller's memory, which is gone
-		// from the cache and not ours to trust twice.
-		for i, x := range to[first:last] {
-			if x[fr.Limbs-1] >= topLimb && !groth16.BelowModulus(&x) {
+		part := from[first:min(first+cacheScalars, len(from))]
+		for i := range part {
+			if x := &part[i]; x[fr.Limbs-1] >= topLimb && !groth16.BelowModulus(x) {
 				return first + i
 			}
 		}
+		copy(to[first:], part)
 	}
 	return -1
 }

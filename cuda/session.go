@@ -43,6 +43,7 @@ type session struct {
 	tiles   *ring // belongs to the compute turn
 	decode  driver.DevicePtr
 	results resultPool
+	stamps  stamps
 
 	tables map[uint32]*tableSet // by logarithm of the domain; belongs to the compute turn
 }
@@ -124,7 +125,7 @@ func (s *session) close() error {
 				failed = errors.Join(failed, r.release(b))
 			}
 		}
-		failed = errors.Join(failed, s.results.release(b))
+		failed = errors.Join(failed, s.results.release(b), s.stamps.release(b))
 		for _, t := range s.tables {
 			failed = errors.Join(failed, freeOnce(b, &t.memory))
 			t.filled = false

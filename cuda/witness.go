@@ -138,27 +138,36 @@ func split(memory []byte) (bitmap, indices []uint32, values []fr.Element) {
 // classify sets bit i of bitmap if vars[i] is one, and lists index first+i and
 // value of those that are neither 0 nor 1. It returns how many, and the first
 // i whose value is not below the modulus, or -1.
+//
+// Zeros and ones come in no order, so telling them apart by a branch would
+// cost a misprediction for every other variable; only dense values, which are
+// rare, take a branch here.
 func classify(vars []fr.Element, first uint32, bitmap, indices []uint32, values []fr.Element) (n, bad int) {
 	for base := 0; base < len(vars); base += wordBits {
 		var word uint32
-		for i, x := range vars[base:min(base+wordBits, len(vars))] {
-			switch {
-			case x[0]|x[1]|x[2]|x[3] == 0:
-			case x == one:
-				word |= 1 << i
-			default:
-				if x[fr.Limbs-1] >= topLimb && !groth16.BelowModulus(&x) {
-					return n, base + i
-				}
-				indices[n] = first + uint32(base+i)
-				values[n] = x
-				n++
+		part := vars[base:min(base+wordBits, len(vars))]
+		for i := range part {
+			x := &part[i]
+			notZero := nonzero(x[0] | x[1] | x[2] | x[3])
+			notOne := nonzero(x[0] ^ one[0] | x[1] ^ one[1] | x[2] ^ one[2] | x[3] ^ one[3])
+			word |= uint32(notOne^1) << i
+			if notZero&notOne == 0 {
+				continue
 			}
+			if x[fr.Limbs-1] >= topLimb && !groth16.BelowModulus(x) {
+				return n, base + i
+			}
+			indices[n] = first + uint32(base+i)
+			values[n] = *x
+			n++
 		}
 		bitmap[base/wordBits] = word
 	}
 	return n, -1
 }
+
+// nonzero is 1 if x is not 0, else 0.
+func nonzero(x uint64) uint64 { return (x | -x) >> 63 }
 
 // bytesOf views plain values as bytes.
 func bytesOf[T uint32 | uint64 | fr.Element](values []T) []byte {

@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"unsafe"
 )
 
 // MinVersion is the least driver version that runs our kernel images, built
@@ -82,6 +83,7 @@ func (d *Driver) fill(handle uintptr) error {
 		switch {
 		case err == nil:
 			register(table.Field(i).Addr().Interface(), address)
+			d.quicken(name, address)
 		case option != "optional":
 			missing = append(missing, name)
 			reason = err
@@ -92,6 +94,30 @@ func (d *Driver) fill(handle uintptr) error {
 			d.path, len(missing), strings.Join(missing, ", "), reason, minRelease)
 	}
 	return nil
+}
+
+// quicken replaces the functions that a job calls a hundred times: what they
+// take are integers and pointers to C memory, so nothing needs converting.
+func (d *Driver) quicken(name string, address uintptr) {
+	switch name {
+	case "cuLaunchKernel":
+		d.fn.LaunchKernel = func(f Function, gx, gy, gz, bx, by, bz, shared uint32, s Stream, params, extra unsafe.Pointer) Result {
+			return invoke(address, uintptr(f), uintptr(gx), uintptr(gy), uintptr(gz), uintptr(bx), uintptr(by), uintptr(bz),
+				uintptr(shared), uintptr(s), uintptr(params), uintptr(extra))
+		}
+	case "cuEventRecord":
+		d.fn.EventRecord = func(e Event, s Stream) Result { return invoke(address, uintptr(e), uintptr(s)) }
+	case "cuEventQuery":
+		d.fn.EventQuery = func(e Event) Result { return invoke(address, uintptr(e)) }
+	case "cuStreamWaitEvent":
+		d.fn.StreamWaitEvent = func(s Stream, e Event, flags uint32) Result {
+			return invoke(address, uintptr(s), uintptr(e), uintptr(flags))
+		}
+	case "cuMemcpyHtoDAsync_v2":
+		d.fn.MemcpyHtoDAsync = func(dst DevicePtr, src unsafe.Pointer, bytes uint64, s Stream) Result {
+			return invoke(address, uintptr(dst), uintptr(src), uintptr(bytes), uintptr(s))
+		}
+	}
 }
 
 func (d *Driver) checkVersion() error {

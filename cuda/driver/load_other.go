@@ -16,4 +16,6 @@ func openLibrary() (uintptr, string, error) {
 
 func symbol(uintptr, string) (uintptr, error) { return 0, errPlatform }
 
+func invoke(uintptr, ...uintptr) Result { return ErrorNoDevice }
+
 func register(any, uintptr) {}

@@ -1,0 +1,244 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/timeline"
+)
+
+const (
+	// epochLife is how long times on the card are counted from one event: the
+	// driver tells them in single precision, to 1 µs in 16 s.
+	epochLife = 10 * time.Second
+	// epochTries is how often the two clocks are compared; the comparison that
+	// took the shortest counts.
+	epochTries = 5
+)
+
+// stamps are the events with a time stamp of one context, and the clocks'
+// relation. Nothing is made unless a timeline is recorded.
+type stamps struct {
+	mu     sync.Mutex
+	idle   []driver.Event // guarded by mu; may be recorded
+	epochs []epoch        // guarded by mu; the last one is in use
+	clock  driver.Stream  // guarded by mu; nothing but the events of epochs runs on it
+}
+
+// epoch is an event and when it happened on the host's clock.
+type epoch struct {
+	event driver.Event
+	at    time.Time
+}
+
+// spans are the intervals of one job on the card's streams. A nil *spans
+// measures nothing.
+type spans struct {
+	track  *timeline.Task
+	rows   *timeline.Device
+	stamps *stamps
+	epoch  epoch
+
+	mu   sync.Mutex
+	list []span // guarded by mu
+}
+
+type span struct {
+	row        *timeline.Row
+	name       string
+	begin, end driver.Event // end is 0 if what is between has failed
+}
+
+// Names of the streams' rows.
+const (
+	rowUploads = "upload stream"
+	rowTiles   = "tiles stream"
+	rowKernels = "compute stream"
+)
+
+// rowSide is the name of a side stream's row.
+func rowSide(i int) string { return fmt.Sprintf("side stream %d", i+1) }
+
+// measure makes the spans of a job, nil unless a timeline is recorded. It may
+// wait for the card's answer to an event on a stream of its own.
+func (s *session) measure(track *timeline.Task) *spans {
+	if track == nil || !timeline.On() {
+		return nil
+	}
+	card := s.context.Device()
+	m := &spans{track: track, stamps: &s.stamps, rows: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name)}
+	err := s.watch.Do(func(b *driver.Bound) (err error) {
+		m.epoch, err = s.stamps.epochNow(b)
+		return err
+	})
+	if err != nil {
+		return nil // the job's own calls will meet the error
+	}
+	return m
+}
+
+// epochNow is the epoch in use, or a new one.
+func (t *stamps) epochNow(b *driver.Bound) (epoch, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.epochs); n > 0 && time.Since(t.epochs[n-1].at) < epochLife {
+		return t.epochs[n-1], nil
+	}
+	if t.clock == 0 {
+		var err error
+		if t.clock, err = b.NewStream(); err != nil {
+			return epoch{}, err
+		}
+	}
+	var best epoch
+	var bestTook time.Duration
+	for range epochTries {
+		e, took, err := t.compareLocked(b)
+		if err != nil {
+			return epoch{}, err
+		}
+		if best.event == 0 || took < bestTook {
+			best, e, bestTook = e, best, took
+		}
+		if e.event != 0 {
+			t.idle = append(t.idle, e.event)
+		}
+	}
+	t.epochs = append(t.epochs, best)
+	return best, nil
+}
+
+// compareLocked records an event on the idle stream. It happened between the
+// call and the answer.
+func (t *stamps) compareLocked(b *driver.Bound) (epoch, time.Duration, error) {
+	e, err := t.takeLocked(b)
+	if err != nil {
+		return epoch{}, 0, err
+	}
+	begin := time.Now()
+	if err := b.Record(e, t.clock); err != nil {
+		return epoch{}, 0, err
+	}
+	for {
+		done, err := b.Done(e)
+		if err != nil {
+			return epoch{}, 0, err
+		}
+		if done {
+			took := time.Since(begin)
+			return epoch{e, begin.Add(took / 2)}, took, nil
+		}
+	}
+}
+
+func (t *stamps) takeLocked(b *driver.Bound) (driver.Event, error) {
+	if n := len(t.idle); n > 0 {
+		e := t.idle[n-1]
+		t.idle = t.idle[:n-1]
+		return e, nil
+	}
+	return b.NewTimer()
+}
+
+// put stamps the tail of a stream.
+func (t *stamps) put(b *driver.Bound, s driver.Stream) (driver.Event, error) {
+	t.mu.Lock()
+	e, err := t.takeLocked(b)
+	t.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	return e, b.Record(e, s)
+}
+
+// around calls l, which enqueues work on a stream, between two stamps.
+func (m *spans) around(b *driver.Bound, s driver.Stream, kind timeline.Kind, row, name string, l func() error) error {
+	if m == nil {
+		return l()
+	}
+	begin, err := m.stamps.put(b, s)
+	if err != nil {
+		return err
+	}
+	is := span{row: m.rows.Row(kind, row), name: name, begin: begin}
+	err = l()
+	if err == nil {
+		is.end, err = m.stamps.put(b, s)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = append(m.list, is)
+	return err
+}
+
+// copies is around for the streams that carry only copies; other streams' work
+// is told by who enqueues it.
+func (m *spans) copies(b *driver.Bound, of sched.Stream, s driver.Stream, l launches) error {
+	row, ok := map[sched.Stream]string{sched.Upload: rowUploads, sched.Tiles: rowTiles}[of]
+	if m == nil || !ok {
+		return l(b, s)
+	}
+	return m.around(b, s, timeline.Copies, row, "copy", func() error { return l(b, s) })
+}
+
+// report puts the spans on the timeline; all that was enqueued has run. Of a
+// card that was lost nothing is known.
+func (m *spans) report(b *driver.Bound) error {
+	for _, is := range m.list {
+		if is.end == 0 {
+			continue
+		}
+		after, err := b.Elapsed(m.epoch.event, is.begin)
+		if err != nil {
+			return err
+		}
+		took, err := b.Elapsed(is.begin, is.end)
+		if err != nil {
+			return err
+		}
+		begin := m.epoch.at.Add(after)
+		m.track.SpanIn(is.row, is.name, begin, begin.Add(took))
+	}
+	m.stamps.mu.Lock()
+	defer m.stamps.mu.Unlock()
+	for _, is := range m.list {
+		m.stamps.idle = append(m.stamps.idle, is.begin)
+		if is.end != 0 {
+			m.stamps.idle = append(m.stamps.idle, is.end)
+		}
+	}
+	return nil
+}
+
+// reportSpans is report for a job that has ended, whether it came to claim or
+// not.
+func (h *holding) reportSpans() {
+	if h == nil || h.spans == nil {
+		return
+	}
+	// What fails here has been noticed by the job.
+	_ = h.watch.Do(h.spans.report)
+}
+
+// release gives all events back; nothing is recorded any more. What the driver
+// refuses to take back goes with the context.
+func (t *stamps) release(b *driver.Bound) error {
+	var failed error
+	for _, e := range t.epochs {
+		failed = errors.Join(failed, b.DestroyEvent(e.event))
+	}
+	for _, e := range t.idle {
+		failed = errors.Join(failed, b.DestroyEvent(e))
+	}
+	t.epochs, t.idle = nil, nil
+	if t.clock != 0 {
+		failed = errors.Join(failed, b.DestroyStream(t.clock))
+		t.clock = 0
+	}
+	return failed
+}
