@@ -1,0 +1,84 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/engine"
+	"github.com/libcuzk/libcuzk/engine/backend"
+)
+
+type fixed engine.Metrics
+
+func (f fixed) Metrics() engine.Metrics { return engine.Metrics(f) }
+
+func example() fixed {
+	return fixed{
+		ParameterSets: 2,
+		Devices: []engine.DeviceMetrics{
+			{
+				Info: backend.Info{Backend: "cuda", Ordinal: 1, Name: `H200 "large"`},
+				Stats: backend.Stats{BudgetBytes: 16 << 30, FixedBytes: 1, JobBytes: 2, FencedBytes: 3, SetBytes: 4,
+					MappedBytes: 5, PinnedBytes: 6, UploadedBytes: 7, Retries: 8, Resets: 9},
+				Workers: 3, Waiting: 4, Carried: 2,
+				Outcomes: map[engine.Outcome]uint64{engine.OutcomeDone: 10, engine.OutcomeLost: 1},
+				Stages:   map[string]engine.StageMetrics{"upload": {Count: 11, Seconds: 2.5}},
+			},
+			{Info: backend.Info{Backend: "cpu", Name: "processor"}},
+		},
+	}
+}
+
+func TestText(t *testing.T) {
+	text, err := Text(example())
+	require.NoError(t, err)
+	const labels = `device="cuda1",name="H200 \"large\""`
+	for _, line := range []string{
+		"# HELP cuzk_queue_length Partitions that wait for a worker.",
+		"# TYPE cuzk_queue_length gauge",
+		"# TYPE cuzk_partitions_total counter",
+		"# TYPE cuzk_stage_seconds summary",
+		"cuzk_parameter_sets 2",
+		"cuzk_workers{" + labels + "} 3",
+		"cuzk_queue_length{" + labels + "} 4",
+		"cuzk_partitions_carried{" + labels + "} 2",
+		"cuzk_vram_budget_bytes{" + labels + "} 1.7179869184e+10",
+		"cuzk_vram_mapped_bytes{" + labels + "} 5",
+		"cuzk_vram_used_bytes{" + labels + `,use="fixed"} 1`,
+		"cuzk_vram_used_bytes{" + labels + `,use="jobs"} 2`,
+		"cuzk_vram_used_bytes{" + labels + `,use="fenced"} 3`,
+		"cuzk_vram_used_bytes{" + labels + `,use="parameters"} 4`,
+		"cuzk_pinned_host_bytes{" + labels + "} 6",
+		"cuzk_uploaded_bytes_total{" + labels + "} 7",
+		"cuzk_retries_total{" + labels + "} 8",
+		"cuzk_device_resets_total{" + labels + "} 9",
+		`cuzk_partitions_total{device="cuda1",name="H200 \"large\"",outcome="done"} 10`,
+		`cuzk_partitions_total{device="cuda1",name="H200 \"large\"",outcome="device_lost"} 1`,
+		`cuzk_partitions_total{device="cuda1",name="H200 \"large\"",outcome="failed"} 0`,
+		`cuzk_stage_seconds_sum{device="cuda1",name="H200 \"large\"",stage="upload"} 2.5`,
+		`cuzk_stage_seconds_count{device="cuda1",name="H200 \"large\"",stage="upload"} 11`,
+		`cuzk_queue_length{device="cpu0",name="processor"} 0`,
+	} {
+		assert.Contains(t, strings.Split(string(text), "\n"), line)
+	}
+	assert.True(t, strings.HasSuffix(string(text), "\n"))
+}
+
+func TestNamesFollowPrometheusRules(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(NewCollector(example())))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+}
+
+func TestAnEngineIsASource(t *testing.T) {
+	var _ Source = (*engine.Engine)(nil)
+}
