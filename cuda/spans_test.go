@@ -1,0 +1,105 @@
+package cuda
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/engine/timeline"
+	"github.com/libcuzk/libcuzk/tests/cudasim"
+)
+
+// TestTimelineOfTheCard proves with three workers while a timeline is recorded:
+// kernels and copies are there by the card's clock, each job's stages in their
+// order, and the proofs are what they are without.
+func TestTimelineOfTheCard(t *testing.T) {
+	p := makeProven(t, synth.PoRepLike(500, 9), 1)
+	d, _ := open(t, Options{}, cudasim.Config{})
+	require.NoError(t, d.Load(t.Context(), p.params))
+	rows := timeline.DeviceOf(backend.CUDA, d.card.Ordinal, d.card.Name)
+
+	path := filepath.Join(t.TempDir(), "t.json")
+	require.NoError(t, timeline.Start(path))
+	const jobs = 3
+	var group sync.WaitGroup
+	for i := range jobs {
+		group.Go(func() {
+			got, err := d.Prove(t.Context(), &backend.Task{
+				Params: p.params, Assignment: p.circuit.Assignment(),
+				RowsRead: func() {}, Stage: func(string, float64) {},
+				Track: &timeline.Task{Row: rows.Row(timeline.Host, "worker"), Job: uint64(i + 1)},
+			})
+			if assert.NoError(t, err) {
+				p.check(t, got)
+			}
+		})
+	}
+	group.Wait()
+	require.NoError(t, timeline.Stop())
+
+	spans := readSpans(t, path)
+	for job := 1; job <= jobs; job++ {
+		of := spans[job]
+		for _, name := range []string{"copy", "ranks", "quotient: a, b, c", "quotient: h", "h: windows", "h: rest", "sum l", "sum b_g2"} {
+			assert.NotEmpty(t, of[name], "job %d: %s", job, name)
+		}
+		if !t.Failed() {
+			first := func(name string) float64 { return of[name][0] }
+			assert.LessOrEqual(t, first("copy"), first("ranks"))
+			assert.LessOrEqual(t, first("ranks"), first("quotient: a, b, c"))
+			assert.LessOrEqual(t, first("quotient: a, b, c"), first("quotient: h"))
+			assert.LessOrEqual(t, first("quotient: h"), first("h: windows"))
+			assert.LessOrEqual(t, first("h: windows"), first("h: rest"))
+		}
+	}
+}
+
+// TestTimelineOfAFailedJob gives all its time stamps back.
+func TestTimelineOfAFailedJob(t *testing.T) {
+	p := makeProven(t, synth.PoRepLike(500, 9), 1)
+	d, _ := open(t, Options{}, cudasim.Config{})
+	require.NoError(t, d.Load(t.Context(), p.params))
+	a := *p.circuit.Assignment()
+	a.Aux = append(a.Aux[:0:0], a.Aux...)
+	a.Aux[len(a.Aux)-1][3] = ^uint64(0)
+	require.NoError(t, timeline.Start(filepath.Join(t.TempDir(), "t.json")))
+	_, err := d.Prove(t.Context(), &backend.Task{
+		Params: p.params, Assignment: &a, RowsRead: func() {}, Stage: func(string, float64) {},
+		Track: &timeline.Task{Row: timeline.DeviceOf("test", 0, "fails").Row(timeline.Host, "worker"), Job: 1},
+	})
+	require.ErrorIs(t, err, groth16.ErrScalarRange)
+	require.NoError(t, timeline.Stop())
+	got, err := sums(t.Context(), d, p)
+	require.NoError(t, err)
+	p.check(t, got)
+}
+
+// readSpans is the begins of spans, by job and name.
+func readSpans(t *testing.T, path string) map[int]map[string][]float64 {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var events []struct {
+		Name string  `json:"name"`
+		Cat  string  `json:"cat"`
+		Ts   float64 `json:"ts"`
+		Args struct{ Job int }
+	}
+	require.NoError(t, json.Unmarshal(text, &events))
+	spans := map[int]map[string][]float64{}
+	for _, e := range events {
+		if spans[e.Args.Job] == nil {
+			spans[e.Args.Job] = map[string][]float64{}
+		}
+		spans[e.Args.Job][e.Name] = append(spans[e.Args.Job][e.Name], e.Ts)
+	}
+	return spans
+}
