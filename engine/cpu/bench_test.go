@@ -73,6 +73,7 @@ func benchmarkProof(b *testing.B, params *srs.Params, file *gv.File, options cpu
 		rest -= stages[name]
 	}
 	b.ReportMetric(1000*rest/float64(b.N), "rest-ms")
+	b.ReportMetric(float64(d.(*cpu.Device).PeakBytes())/(1<<20), "peak-MiB")
 }
 
 // BenchmarkSynthetic proves generated circuits of the shapes in

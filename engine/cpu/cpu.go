@@ -109,6 +109,10 @@ type planEntry struct {
 	sets  map[*srs.Params]struct{} // loaded sets that used it; guarded by Device.mu
 }
 
+// PeakBytes is the most memory, outside the Go heap and beside the parameters'
+// points, that the device has held at one time.
+func (d *Device) PeakBytes() int { return d.pool.PeakBytes() }
+
 // Info implements backend.Device.
 func (d *Device) Info() backend.Info { return d.info }
 

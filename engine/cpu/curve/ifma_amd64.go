@@ -178,8 +178,12 @@ func (k *ifma[A, P]) negate(p *P) {
 }
 
 func (k *ifma[A, P]) isInfinity(p *P) bool {
+	y := k.vectors(p)[k.degree:]
+	if y[0][0] != 0 {
+		return false // nearly always
+	}
 	var or uint64
-	for _, v := range k.vectors(p)[k.degree:] {
+	for _, v := range y {
 		for _, limb := range v {
 			or |= limb
 		}
