@@ -54,6 +54,7 @@ type device struct {
 
 	enqueued chan struct{} // a token for every job whose kernels are enqueued and have not all run
 	launched atomic.Int64  // kernels, since the card was opened
+	retries  atomic.Uint64 // jobs run again after the card was lost
 }
 
 var _ backend.Device = (*device)(nil)
@@ -64,23 +65,23 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 		card: card, images: images, options: options,
 		sets: map[*srs.Params]*resident{}, enqueued: make(chan struct{}, maxEnqueued),
 	}
-	const fixed = contextBytes + sessionBytes
-	if o := options.BudgetBytes; o != 0 && o < fixed+vram.Granule {
+	given := options.budget(card.Bytes)
+	if given != 0 && given < fixedBytes+vram.Granule {
 		return nil, fmt.Errorf("%w: %d bytes on gpu%d %s; the context and fixed buffers take %d bytes and a job at least %d more",
-			ErrBudget, o, card.Ordinal, card.Name, fixed, vram.Granule)
+			ErrBudget, given, card.Ordinal, card.Name, uint64(fixedBytes), uint64(vram.Granule))
 	}
-	s, err := newSession(card, images)
+	s, err := newSession(card, images, options)
 	if err != nil {
 		return nil, err
 	}
 	d.current.Store(s)
-	budget := options.BudgetBytes - fixed
-	if options.BudgetBytes == 0 {
+	budget := given - fixedBytes
+	if given == 0 {
 		budget, err = s.affordable()
 	}
 	if err == nil {
 		d.jobs, err = sched.New(s, sched.Config{
-			Budget: budget, Chunk: options.chunkBytes,
+			Budget: budget, Chunk: options.chunkBytes, IdleAfter: options.IdleAfter,
 			Rows: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name),
 		})
 	}
@@ -123,7 +124,7 @@ func (d *device) recover(ctx context.Context) error {
 		if !old.context.Closed() {
 			return nil, errors.New("cuda: the driver does not destroy the lost context")
 		}
-		s, err := newSession(d.card, d.images)
+		s, err := newSession(d.card, d.images, d.options)
 		if err != nil {
 			return nil, err
 		}

@@ -269,6 +269,7 @@ func (d *device) withRecovery(ctx context.Context, do func() (again bool, err er
 	if !again {
 		return fmt.Errorf("%w; the card has been reset, try again", err)
 	}
+	d.retries.Add(1)
 	_, err = do()
 	return err
 }

@@ -3,6 +3,8 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"time"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
@@ -15,12 +17,47 @@ type Options struct {
 	// 0 is what is free when the card is opened, less a reserve of 5 %.
 	BudgetBytes uint64
 
+	// BudgetShare, if BudgetBytes is 0, is the share of all the card's memory
+	// to use: above 0, at most 1. 0: no share.
+	BudgetShare float64
+
+	// HostBytes is how much host memory to pin for copies of ordinary memory
+	// to the card, at least MinHostBytes; 0 is enough for 16 cores.
+	HostBytes uint64
+
+	// IdleAfter is how long card memory must lie idle before other processes
+	// get it; 0 is never.
+	IdleAfter time.Duration
+
 	// ListScalars is how many witness values other than 0 and 1 are on the
 	// card at a time; a witness with more goes in rounds. 0 lets the budget
 	// decide.
 	ListScalars int
 
 	chunkBytes uint64 // in which memory is mapped; 0 is sched.ChunkBytes
+}
+
+// MinHostBytes is the least Options.HostBytes: the buffers for parameter files
+// and rounds, and two for one core to fill by turns.
+const MinHostBytes = (loadSlots + tileSlots + 2) * slotBytes
+
+// fillers is how many goroutines fill how many pinned buffers.
+func (o Options) fillers() (threads, slots int) {
+	threads = min(runtime.GOMAXPROCS(0), maxFillers)
+	slots = threads + flyingSlots
+	if o.HostBytes > 0 {
+		slots = min(slots, int(max(o.HostBytes, MinHostBytes)/slotBytes)-loadSlots-tileSlots)
+	}
+	return min(threads, slots-1), slots
+}
+
+// budget is what the options say in bytes for a card of so much memory; 0 if
+// they say nothing.
+func (o Options) budget(cardBytes uint64) uint64 {
+	if o.BudgetBytes == 0 {
+		return uint64(o.BudgetShare * float64(cardBytes))
+	}
+	return o.BudgetBytes
 }
 
 // Provider finds CUDA cards. Safe for concurrent use.

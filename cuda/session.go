@@ -3,7 +3,6 @@ package cuda
 import (
 	"context"
 	"errors"
-	"runtime"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
@@ -56,28 +55,28 @@ type tableSet struct {
 }
 
 // newSession makes a context, loads the kernels and pins the rings.
-func newSession(card *driver.Device, images *image.Set) (*session, error) {
+func newSession(card *driver.Device, images *image.Set, options Options) (*session, error) {
 	l, err := newLanes(card)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{lanes: l, tables: map[uint32]*tableSet{}}
-	if err := l.watch.Do(func(b *driver.Bound) error { return s.fill(b, images) }); err != nil {
+	if err := l.watch.Do(func(b *driver.Bound) error { return s.fill(b, images, options) }); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func (s *session) fill(b *driver.Bound, images *image.Set) (err error) {
+func (s *session) fill(b *driver.Bound, images *image.Set, options Options) (err error) {
 	if s.kernels, err = loadKernels(b, images); err != nil {
 		return err
 	}
-	threads := min(runtime.GOMAXPROCS(0), maxFillers)
+	threads, slots := options.fillers()
 	for _, r := range []struct {
 		ring    **ring
 		slots   int
 		threads int
-	}{{&s.uploads, threads + flyingSlots, threads}, {&s.loads, loadSlots, loadSlots}, {&s.tiles, tileSlots, tileSlots}} {
+	}{{&s.uploads, slots, threads}, {&s.loads, loadSlots, loadSlots}, {&s.tiles, tileSlots, tileSlots}} {
 		if *r.ring, err = newRing(b, r.slots, r.threads); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -154,7 +155,12 @@ type Device struct {
 
 	// Unusable says why the card cannot be used; empty if it can.
 	Unusable string
+
+	uploaded atomic.Uint64
 }
+
+// Uploaded is how many bytes have been copied to the card through this value.
+func (dev *Device) Uploaded() uint64 { return dev.uploaded.Load() }
 
 // Devices lists the cards. It makes no context.
 func (d *Driver) Devices() ([]*Device, error) {

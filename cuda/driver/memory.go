@@ -59,6 +59,7 @@ func (b *Bound) CopyToDevice(dst DevicePtr, src []byte, s Stream) error {
 		return nil
 	}
 	b.noteCopy()
+	b.dev.uploaded.Add(uint64(len(src)))
 	code := b.d.fn.MemcpyHtoDAsync(dst, bytesOf(src), uint64(len(src)), s)
 	return b.fail(code, "cuMemcpyHtoDAsync", "%d bytes to %#x", len(src), uint64(dst))
 }

@@ -1,0 +1,34 @@
+package cuda
+
+import "github.com/libcuzk/libcuzk/engine/backend"
+
+var _ backend.Reporter = (*device)(nil)
+
+// fixedBytes is what a card's memory is used for while it is open, whatever
+// runs.
+const fixedBytes = contextBytes + sessionBytes
+
+// Stats implements backend.Reporter.
+func (d *device) Stats() backend.Stats {
+	u := d.jobs.Stats()
+	return backend.Stats{
+		BudgetBytes:   u.Budget + fixedBytes,
+		FixedBytes:    fixedBytes,
+		MappedBytes:   u.Mapped,
+		JobBytes:      u.Held,
+		FencedBytes:   u.Fenced,
+		SetBytes:      u.Sets,
+		PinnedBytes:   d.current.Load().pinned(),
+		UploadedBytes: d.card.Uploaded(),
+		Retries:       d.retries.Load(),
+		Resets:        u.Losses,
+	}
+}
+
+// pinned is the host memory of all rings and results.
+func (s *session) pinned() uint64 {
+	slots := len(s.uploads.slots) + len(s.loads.slots) + len(s.tiles.slots)
+	s.results.mu.Lock()
+	defer s.results.mu.Unlock()
+	return uint64(slots)*slotBytes + uint64(len(s.results.all))*maxResultBytes
+}
