@@ -1,9 +1,12 @@
 package cuda
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +28,16 @@ import (
 // benchRows is just under the domain, as in a PoRep.
 func benchRows(log int) int { return 1<<log - 1<<log/40 }
 
+// benchLogs are the sizes to time: those that CUZK_BENCH_LOGS lists, as "26,27".
+func benchLogs(b *testing.B) (logs []int) {
+	for _, text := range strings.Split(cmp.Or(os.Getenv("CUZK_BENCH_LOGS"), "14,16,18,20,22,24"), ",") {
+		log, err := strconv.Atoi(text)
+		require.NoError(b, err, "CUZK_BENCH_LOGS")
+		logs = append(logs, log)
+	}
+	return logs
+}
+
 // BenchmarkProve times partitions like a PoRep's from ordinary memory: one
 // operation is one partition, from Prove to the verified proof, with 1 and 3
 // workers. Stage times are means over the partitions; kernels are timed by a
@@ -35,7 +48,7 @@ func BenchmarkProve(b *testing.B) {
 	}
 	d, _ := open(b, Options{}, cudasim.Config{})
 	maker := newMaker(b)
-	for _, log := range []int{14, 16, 18, 20, 22, 24} {
+	for _, log := range benchLogs(b) {
 		var c *synth.Circuit
 		var p *srs.Params
 		made := sync.OnceFunc(func() {

@@ -143,33 +143,53 @@ type scratch struct{ offset, bytes uint64 }
 const (
 	// planAttempts bounds how often a plan is halved to fit: to 1/2048.
 	planAttempts = 12
-	// minList is the least list that is worth a round.
-	minList = 1024
+
+	// listShare of the aux variables, 1/8, have room in the list at first, and
+	// listMost of them if that is more. In a PoRep 1.6 % are dense; a circuit
+	// with more goes in rounds.
+	listShare = 8
+	listMost  = 1 << 20
+
+	// listLeast is the least list that is worth a round.
+	listLeast = 1024
 )
 
 // planFor chooses the largest list and scratch with which the job fits beside
-// its set, halving both until it does. If none fits, the error of the smallest
-// says what is missing.
+// its set and the inputs of the next job, which are staged while it computes;
+// rows need no room twice, because they are handed on early. If that is too
+// much it does without the next job. If the job alone does not fit, the error
+// of the smallest plan says what is missing.
 func planFor(s shape, set *vram.Set, options Options, check func(vram.Need) error) (plan, error) {
 	var failed error
-	for attempt := range planAttempts {
-		p := plan{shape: s, capacity: max(s.aux>>attempt, min(s.aux, minList))}
-		if options.ListScalars > 0 {
-			p.capacity = min(s.aux, uint32(options.ListScalars))
-		}
-		if err := p.divideScratch(attempt); err != nil {
-			if failed == nil {
-				failed = err
+	for _, jobs := range []int{2, 1} {
+		for attempt := range planAttempts {
+			p := plan{shape: s, capacity: s.listFor(attempt, options)}
+			if err := p.divideScratch(attempt); err != nil {
+				if failed == nil {
+					failed = err
+				}
+				break
 			}
-			break
+			need := p.need(set)
+			for range jobs - 1 {
+				need.Resident = append(need.Resident, need.Resident[blockWitness])
+			}
+			err := check(need)
+			if err == nil {
+				return p, nil
+			}
+			failed = err
 		}
-		err := check(p.need(set))
-		if err == nil {
-			return p, nil
-		}
-		failed = err
 	}
 	return plan{}, failed
+}
+
+// listFor is the list's capacity, halved shift times.
+func (s shape) listFor(shift int, options Options) uint32 {
+	if options.ListScalars > 0 {
+		return min(s.aux, uint32(options.ListScalars))
+	}
+	return min(s.aux, max(max(s.aux/listShare, listMost)>>shift, listLeast))
 }
 
 // mostScalars is the largest MSM over a section: of the coefficients of h, or
