@@ -10,7 +10,7 @@ import (
 type Config struct {
 	Devices      int    // 1 by default
 	VRAMBytes    uint64 // of each device; 16 GiB by default
-	ContextBytes uint64 // device memory that a context takes; 0.52 GiB by default
+	ContextBytes uint64 // device memory that a context takes; 0.51 GiB by default
 	Seed         uint64 // of the order of streams, blocks and threads; 1 by default
 	InOrder      bool   // streams, blocks and threads in order, whatever Seed says
 	Outstanding  int    // operations that may be enqueued and not run; 512 by default

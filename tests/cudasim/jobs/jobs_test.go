@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -127,8 +128,8 @@ func TestSchedules(t *testing.T) {
 	} {
 		for seed := range uint64(seeds(t)) {
 			t.Run(name+", seed "+strconv.FormatUint(seed+1, 10), func(t *testing.T) {
-				test.sim.Seed = seed + 1
-				cudasim.New(t, test.sim)
+				test.sim.Seed, test.sim.Declared = seed+1, true
+				sim := cudasim.New(t, test.sim)
 				e := newEngine(t, test.options, test.workers)
 				var cases []known
 				for _, name := range []string{"one", "oneinp", "two", "zero", "mimc"} {
@@ -137,9 +138,48 @@ func TestSchedules(t *testing.T) {
 					cases = append(cases, load(t, e, c))
 				}
 				schedule(t, e, cases, seed)
+				r := sim.Report()
+				assert.Empty(t, r.DeviceWide, "no job waits for the whole device")
+				if budget := test.options.BudgetBytes; budget != 0 {
+					assert.LessOrEqual(t, r.Devices[0].Peak, budget)
+				}
 			})
 		}
 	}
+}
+
+// TestUploadsRunBesideKernels looks at the timeline: while one job computes,
+// the next one's inputs cross the bus.
+func TestUploadsRunBesideKernels(t *testing.T) {
+	sim := cudasim.New(t, cudasim.Config{Trace: true})
+	e := newEngine(t, cuda.Options{}, 3)
+	c, err := golden.Named("mimc")
+	require.NoError(t, err)
+	k := load(t, e, c)
+	job, err := e.Start(t.Context(), k.set, append(k.parts, k.parts...), engine.DefaultProveOptions())
+	require.NoError(t, err)
+	_, err = job.Wait(t.Context())
+	require.NoError(t, err)
+	var uploads, kernels []cudasim.Operation
+	for _, o := range sim.Report().Trace {
+		switch {
+		case strings.HasPrefix(o.Name, "upload"):
+			uploads = append(uploads, o)
+		case strings.HasPrefix(o.Name, "cuzk_msm"):
+			kernels = append(kernels, o)
+		}
+	}
+	beside := 0
+	for _, u := range uploads {
+		for _, k := range kernels {
+			if k.StartNS <= u.StartNS && u.EndNS <= k.EndNS && k.Stream != u.Stream {
+				beside++
+				break
+			}
+		}
+	}
+	t.Logf("%d uploads, %d of them beside one of %d MSM kernels", len(uploads), beside, len(kernels))
+	assert.Positive(t, beside)
 }
 
 func TestTheMainExample(t *testing.T) {

@@ -12,11 +12,17 @@ constexpr uint64_t page_bytes = 4096;
 
 uint64_t granules_of(uint64_t bytes) { return (bytes + granule_bytes - 1) / granule_bytes * granule_bytes; }
 
+// taken_by is what an allocation takes of the device: small ones share a granule with others.
+uint64_t taken_by(uint64_t bytes) {
+    constexpr uint64_t small = 1 << 20, unit = 512;
+    return bytes < small ? (bytes + unit - 1) / unit * unit : granules_of(bytes);
+}
+
 void release_allocation(uint64_t base, const Allocation &a) {
     unmap_physical(base, granules_of(a.bytes));
     return_addresses(base);
     world.ledger.forget(base, granules_of(a.bytes));
-    give_vram(a.context->device, granules_of(a.bytes));
+    give_vram(a.context->device, taken_by(a.bytes));
 }
 
 void release_pinned(uint64_t base, const Pinned &p) {
@@ -62,11 +68,11 @@ DRIVER cuMemAlloc_v2(uint64_t *out, uint64_t bytes) {
     ENTER(Needs::context);
     if (out == nullptr || bytes == 0)
         return call.wrong(Kind::limit, invalid_value, "nothing is asked for");
-    if (bytes > space_bytes || !take_vram(call.context->device, granules_of(bytes)))
+    if (bytes > space_bytes || !take_vram(call.context->device, taken_by(bytes)))
         return out_of_memory;
     uint64_t base = take_addresses(bytes, 0);
     if (base == 0) {
-        give_vram(call.context->device, granules_of(bytes));
+        give_vram(call.context->device, taken_by(bytes));
         return out_of_memory;
     }
     map_physical(base, granules_of(bytes), 0, nullptr);

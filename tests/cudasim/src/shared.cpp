@@ -1,8 +1,8 @@
 // Shared memory of the running block, with its own checks: bounds, bytes never written, and races between threads that
 // no barrier separates.
 #include <cstring>
-#include <map>
 #include <sys/mman.h>
+#include <vector>
 
 #include "check.h"
 #include "exec.h"
@@ -21,18 +21,21 @@ struct SharedCell {
 };
 
 struct Array {
+    const void *key; // of the declaration
     uint64_t base, bytes;
 };
 
 SharedCell cells[shared_span / 4];
-std::map<const void *, Array> arrays; // of the running block, by declaration
+std::vector<Array> arrays; // of the running block; few
 uint64_t arrays_block = 0, used = 0;
 
 constexpr uint64_t red_zone = 64;
 
 bool in_array(uint64_t address, size_t bytes) {
-    for (auto &[key, a] : arrays)
-        if (address >= a.base && address + bytes <= a.base + a.bytes)
+    if (arrays_block != threads.block)
+        return false;
+    for (const Array &a : arrays)
+        if (address - a.base < a.bytes && address + bytes <= a.base + a.bytes)
             return true;
     return false;
 }
@@ -57,18 +60,19 @@ void shared_access(uint64_t address, size_t bytes, uint32_t mode) {
                                             (unsigned long long)(address - shared_base)));
         fail_launch(700);
     }
-    for (uint64_t a = address; a < address + bytes; a++) {
-        SharedCell &c = cells[(a - shared_base) / 4];
-        uint8_t bit = uint8_t(1u << (a & 3));
+    uint64_t end = address + bytes;
+    for (uint64_t word = address & ~uint64_t(3); word < end; word += 4) {
+        SharedCell &c = cells[(word - shared_base) / 4];
         if (c.block != threads.block) // another block's shared memory lay here
             c = SharedCell{WordTouches{}, threads.block, 0};
-        if ((mode & mode_read) && !(c.written & bit))
+        uint32_t first = word < address ? uint32_t(address - word) : 0, past = end - word < 4 ? uint32_t(end - word) : 4;
+        uint8_t mask = uint8_t((1u << past) - (1u << first)); // the bytes of the word that are touched
+        if ((mode & mode_read) && (c.written & mask) != mask)
             report_in_kernel(Kind::unwritten, text("read of shared memory never written in this block, at byte %llu",
-                                                   (unsigned long long)(a - shared_base)));
+                                                   (unsigned long long)(word + first - shared_base)));
         if (mode & mode_write)
-            c.written |= bit;
-        if (a == address || (a & 3) == 0)
-            check_race(c, a, mode);
+            c.written |= mask;
+        check_race(c, word + first, mode);
     }
 }
 
@@ -81,12 +85,12 @@ extern "C" void *cuzk_sim_shared(const void *key, size_t bytes) {
         arrays_block = threads.block;
         used = 0;
     }
-    auto found = arrays.find(key);
-    if (found != arrays.end())
-        return reinterpret_cast<void *>(found->second.base);
     uint64_t total = bytes;
-    for (auto &[other, a] : arrays)
+    for (const Array &a : arrays) {
+        if (a.key == key)
+            return reinterpret_cast<void *>(a.base);
         total += a.bytes;
+    }
     uint64_t at = shared_base + used;
     used += (bytes + red_zone + 15) / 16 * 16;
     if (total > shared_bytes || used > shared_span) {
@@ -94,7 +98,7 @@ extern "C" void *cuzk_sim_shared(const void *key, size_t bytes) {
                                            (unsigned long long)shared_bytes));
         fail_launch(1);
     }
-    arrays[key] = Array{at, bytes};
+    arrays.push_back({key, at, bytes});
     std::memset(reinterpret_cast<void *>(at), 0xcd, bytes); // what a card leaves there is not zero either
     return reinterpret_cast<void *>(at);
 }

@@ -146,7 +146,7 @@ func TestEveryCallFails(t *testing.T) {
 		fault  cudasim.Fault
 	}{
 		"out of memory, golden one":           {"one", 1, cudasim.Fault{Code: 2}},
-		"the card is lost, golden one":        {"one", 1, cudasim.Fault{Code: 719, Sticky: true}},
+		"the card is lost, golden one":        {"one", 3, cudasim.Fault{Code: 719, Sticky: true}},
 		"an unknown error, golden one":        {"one", 3, cudasim.Fault{Code: 999}},
 		"for good from a call on, golden one": {"one", 7, cudasim.Fault{Code: 999, FromThenOn: true}},
 		"a kernel fails as it runs":           {"one", 1, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}},
