@@ -1,0 +1,130 @@
+#!/bin/sh
+# Checks the model of the two locks with SPIN, and that every mutant of it
+# fails in its own way. Prints one line a run: states and seconds.
+#
+#   tests/model/run.sh            all of it
+#   tests/model/run.sh models     the models only
+#   tests/model/run.sh mutants    the mutants only
+#
+# spin is taken from PATH, or from Debian's package unpacked under .tools/.
+# Needs a C compiler. About two minutes on two cores.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=$root/build/model
+what=${1:-all}
+mkdir -p "$work"
+
+fetch_spin() {
+	mkdir -p "$root/.tools/spin"
+	(cd "$root/.tools" && apt-get download spin >/dev/null && dpkg -x spin_*.deb spin)
+}
+
+spin=$(command -v spin || true)
+if [ -z "$spin" ]; then
+	spin=$root/.tools/spin/usr/bin/spin
+	[ -x "$spin" ] || fetch_spin
+fi
+
+# build NAME CFLAGS DEFINES...: makes $work/NAME/pan.
+build() {
+	dir=$work/$1
+	cflags=$2
+	shift 2
+	mkdir -p "$dir"
+	(cd "$dir" && "$spin" -a "$@" "$here/twolocks.pml" >spin.log 2>&1) ||
+		{ cat "$dir/spin.log"; exit 1; }
+	# shellcheck disable=SC2086 # flags are several words
+	(cd "$dir" && cc -O1 -w -DCOLLAPSE -DVECTORSZ=512 $cflags -o pan pan.c)
+}
+
+# check NAME OPTIONS: runs pan; its output is in $work/NAME/pan.log.
+check() {
+	dir=$work/$1
+	shift
+	(cd "$dir" && rm -f twolocks.pml.trail && ./pan -m200000 -w22 "$@" >pan.log 2>&1)
+	states=$(sed -n 's/ states, stored.*//p' "$dir/pan.log" | tr -d ' ')
+	seconds=$(sed -n 's/^pan: elapsed time \(.*\) seconds/\1/p' "$dir/pan.log")
+}
+
+bad() {
+	echo "$1: $2"
+	tail -n 40 "$work/$1/pan.log"
+	exit 1
+}
+
+# holds NAME DEFINES...: the model has no error, and all of it was searched.
+holds() {
+	name=$1
+	shift
+	build "$name" -DSAFETY "$@"
+	check "$name"
+	grep -q 'errors: 0' "$work/$name/pan.log" || bad "$name" "error found"
+	! grep -q 'max search depth too small' "$work/$name/pan.log" || bad "$name" "not searched to the end"
+	echo "$name: holds, $states states, $seconds s"
+}
+
+# ends NAME DEFINES...: the model has no infinite run (a cycle without
+# progress, and no state is marked as progress), so every job ends.
+ends() {
+	name=$1
+	shift
+	build "$name" -DNP "$@"
+	check "$name" -l -f
+	grep -q 'errors: 0' "$work/$name/pan.log" || bad "$name" "error found"
+	echo "$name: no infinite run under weak fairness, $states states, $seconds s"
+}
+
+# fails NAME HOW DEFINES...: the mutant fails with the message HOW.
+fails() {
+	name=$1
+	how=$2
+	shift 2
+	build "$name" -DSAFETY "$@"
+	check "$name"
+	grep -q "^pan:1: $how" "$work/$name/pan.log" || bad "$name" "expected: $how"
+	echo "$name: fails as expected ($how), $states states"
+}
+
+deadlock='invalid end state'
+use='assertion violated (((recorded\[i\]'
+unmapped='assertion violated (mapped'
+early='assertion violated (lost||'
+
+models() {
+	holds blocks3 -DBLOCKS=3 -DBIG=2 -DSMALL=0 -DSETJOBS=1 -DPIECES=2
+	holds blocks4 -DBLOCKS=4 -DBIG=2 -DSMALL=0 -DSETJOBS=1 -DPIECES=2
+	holds fourjobs -DBLOCKS=3 -DBIG=2 -DSMALL=1 -DSETJOBS=1 -DPIECES=1 -DCANCELS=0
+	holds trimload -DBLOCKS=3 -DBIG=1 -DSMALL=1 -DSETJOBS=1 -DPIECES=1 -DTRIM=1 -DLOADS=1
+	holds loss -DBLOCKS=3 -DBIG=1 -DSMALL=1 -DSETJOBS=1 -DPIECES=1 -DCANCELS=0 -DLOSS=1
+	holds workers4 -DWORKERS=4 -DBLOCKS=3 -DBIG=1 -DSMALL=2 -DSETJOBS=1 -DPIECES=1 -DCANCELS=0
+	holds workers4sets -DWORKERS=4 -DBLOCKS=4 -DBIG=2 -DSMALL=0 -DSETJOBS=2 -DPIECES=1 -DCANCELS=0
+	ends ends -DBLOCKS=4 -DBIG=2 -DSMALL=0 -DSETJOBS=1 -DPIECES=1
+}
+
+mutants() {
+	fails third-block-late "$deadlock" -DMUTANT=1 -DBLOCKS=4 -DBIG=2 -DSMALL=1 -DSETJOBS=0 -DPIECES=1
+	fails fence-read-late "$deadlock" -DMUTANT=2 -DBLOCKS=3 -DSMALL=0 -DPIECES=1
+	fails no-fence "$use" -DMUTANT=3 -DBLOCKS=3 -DSMALL=0 -DPIECES=1
+	fails wait-under-lock "$deadlock" -DMUTANT=4 -DBLOCKS=3 -DSMALL=0 -DPIECES=1
+	fails tiles-on-upload "$deadlock" -DMUTANT=5 -DBLOCKS=3 -DSMALL=0 -DPIECES=1
+	fails turn-not-advanced "$deadlock" -DMUTANT=6 -DBLOCKS=3 -DSMALL=0 -DPIECES=1
+	fails frees-predecessor "$use" -DMUTANT=7 -DBLOCKS=3 -DSMALL=0 -DPIECES=1
+	fails skips-predecessor "$use" -DMUTANT=8 -DBLOCKS=3 -DSMALL=0 -DPIECES=1
+	fails one-stream-fence "$unmapped" -DMUTANT=9 -DBLOCKS=3 -DSMALL=0 -DPIECES=1 -DTRIM=1
+	fails evicts-unfenced "$use" -DMUTANT=10 -DBLOCKS=3 -DBIG=1 -DSMALL=1 -DPIECES=1 -DCANCELS=0
+	fails evicts-pinned "$use" -DMUTANT=11 -DBLOCKS=3 -DBIG=1 -DSMALL=1 -DPIECES=1 -DCANCELS=0
+	fails trims-unfenced "$unmapped" -DMUTANT=12 -DBLOCKS=3 -DSMALL=0 -DPIECES=1 -DTRIM=1
+	fails turns-out-of-order "$early" -DMUTANT=13 -DBLOCKS=3 -DSMALL=0 -DPIECES=1
+}
+
+case $what in
+all) models && mutants ;;
+models) models ;;
+mutants) mutants ;;
+*)
+	echo "usage: tests/model/run.sh [models|mutants]"
+	exit 2
+	;;
+esac
