@@ -82,6 +82,7 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 	if err == nil {
 		d.jobs, err = sched.New(s, sched.Config{
 			Budget: budget, Chunk: options.chunkBytes, IdleAfter: options.IdleAfter,
+			MemoryWait: options.MemoryWait, Neighbours: neighboursOf(card.UUID),
 			Rows: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name),
 		})
 	}

@@ -160,7 +160,7 @@ func (l *lanes) Map(offset, bytes uint64) error {
 		return err
 	})
 	if driver.Is(err, driver.ErrorOutOfMemory) {
-		return fmt.Errorf("%w: %w", sched.ErrNoMemory, err)
+		return fmt.Errorf("%w: %w%s", sched.ErrNoMemory, err, l.free())
 	}
 	if err != nil {
 		return lost(err)
@@ -169,6 +169,18 @@ func (l *lanes) Map(offset, bytes uint64) error {
 	defer l.mu.Unlock()
 	l.mapped[offset] = mapping{h, bytes}
 	return nil
+}
+
+// free says how much of the card is free, for an error.
+func (l *lanes) free() (text string) {
+	_ = l.watch.Do(func(b *driver.Bound) error {
+		free, total, err := b.MemInfo()
+		if err == nil {
+			text = fmt.Sprintf("; %d of the card's %d bytes are free", free, total)
+		}
+		return err
+	})
+	return text
 }
 
 // Unmap implements sched.Device.

@@ -29,6 +29,10 @@ type Options struct {
 	// get it; 0 is never.
 	IdleAfter time.Duration
 
+	// MemoryWait is how long a job waits for memory within the budget that
+	// other processes hold, before it fails; 0 is not at all.
+	MemoryWait time.Duration
+
 	// ListScalars is how many witness values other than 0 and 1 are on the
 	// card at a time; a witness with more goes in rounds. 0 lets the budget
 	// decide.

@@ -15,36 +15,59 @@ const retryMemory = 10 * time.Millisecond
 
 // claim gives t all its blocks and pins its set, in one step, in the claim
 // turn. It waits for earlier tickets only: to enter their compute turn, or to
-// hand on.
+// hand on; and for other processes, as long as is configured.
 func (s *Scheduler) claim(t *Ticket) error {
-	for {
-		err := s.await(t.ctx, "memory", noWatch, func() (bool, error) {
-			s.sweepLocked() // what is idle is preferred to what is fenced
-			if s.lost != nil {
-				return false, s.lost
-			}
-			c, ok := s.ledger.Claim(t.need)
-			if !ok {
-				// With all earlier jobs done, only a load can be in the way.
-				if s.load != nil && s.ledger.Holds() == 0 {
-					s.load.cancel(ErrNotNow)
-				}
-				return false, nil
-			}
-			t.takeLocked(c)
-			return true, nil
-		})
-		if err != nil {
+	err := s.claimOnce(t)
+	if s.cfg.MemoryWait == 0 || !errors.Is(err, ErrNoMemory) {
+		return err
+	}
+	begin := time.Now()
+	ctx, stop := context.WithDeadlineCause(t.ctx, begin.Add(s.cfg.MemoryWait), errWaited)
+	defer stop()
+	release, err := s.ask(ctx)
+	defer release()
+	for err == nil {
+		err = s.claimOnce(t)
+		if !errors.Is(err, ErrNoMemory) {
 			return err
 		}
-		err = s.mapClaim(t)
-		if !errors.Is(err, ErrNoMemory) || !s.cfg.WaitForMemory {
+		noMemory := err
+		// What is idle may be what another process waits for.
+		if err := s.Trim(); err != nil {
 			return err
 		}
-		if err := sleep(t.ctx, retryMemory); err != nil {
-			return err
+		if err = sleep(ctx, retryMemory); errors.Is(err, errWaited) {
+			return fmt.Errorf("waited %v for other processes: %w", time.Since(begin).Round(time.Millisecond), noMemory)
 		}
 	}
+	if errors.Is(err, errWaited) {
+		err = fmt.Errorf("waited %v behind another process that waits for memory: %w", time.Since(begin).Round(time.Millisecond), ErrNoMemory)
+	}
+	return err
+}
+
+// claimOnce is claim without waiting for other processes.
+func (s *Scheduler) claimOnce(t *Ticket) error {
+	err := s.await(t.ctx, "memory", noWatch, func() (bool, error) {
+		s.sweepLocked() // what is idle is preferred to what is fenced
+		if s.lost != nil {
+			return false, s.lost
+		}
+		c, ok := s.ledger.Claim(t.need)
+		if !ok {
+			// With all earlier jobs done, only a load can be in the way.
+			if s.load != nil && s.ledger.Holds() == 0 {
+				s.load.cancel(ErrNotNow)
+			}
+			return false, nil
+		}
+		t.takeLocked(c)
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.mapClaim(t)
 }
 
 // mapClaim puts physical memory under t's blocks and its set. If there is not
@@ -130,17 +153,20 @@ func (s *Scheduler) trimLocked(idle []vram.Block) error {
 	return nil
 }
 
-// trimWhenIdle gives back chunks that are idle at two looks in a row.
+// trimWhenIdle gives back chunks that are idle at two looks in a row, and
+// parameter sets if no job came or ran between them.
 func (s *Scheduler) trimWhenIdle() {
 	tick := time.NewTicker(s.cfg.IdleAfter)
 	defer tick.Stop()
 	before := map[vram.Block]uint64{}
+	var drawn uint64 // tickets at the last look
 	for {
 		select {
 		case <-s.stopTrim:
 			return
 		case <-tick.C:
 		}
+		drawn = s.dropIfIdle(drawn)
 		// An error has been noted where it matters; the next job meets it.
 		_ = s.trim(func(c vram.Block) bool { n, was := before[c]; return was && n == s.ledger.Claims(c) })
 		s.mem.Lock()

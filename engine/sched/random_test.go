@@ -121,7 +121,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	}
 	s.bench = newBench(t, budget, func(c *Config) {
 		c.Chunk = vram.Granule << rng.IntN(3)
-		c.WaitForMemory = true
+		c.MemoryWait = time.Hour
 		if rng.IntN(2) == 0 {
 			c.IdleAfter = time.Duration(1+rng.IntN(200)) * time.Millisecond
 		}

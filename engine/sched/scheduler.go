@@ -25,11 +25,14 @@ type Config struct {
 	// multiple of vram.Granule; 0 means ChunkBytes.
 	Chunk uint64
 	// IdleAfter is how long a chunk must lie idle before it is given back to
-	// other processes; 0 means never.
+	// other processes, and how long there must be no job before the parameter
+	// sets are; 0 means never.
 	IdleAfter time.Duration
-	// WaitForMemory makes a job wait when other processes have taken the
-	// memory that the budget promises; otherwise it fails with ErrNoMemory.
-	WaitForMemory bool
+	// MemoryWait is how long a job waits when other processes have taken the
+	// memory that the budget promises, before it fails with ErrNoMemory.
+	MemoryWait time.Duration
+	// Neighbours, if not nil, are those other processes.
+	Neighbours Neighbours
 	// Pause sleeps between two looks at the device's events. Nil means a
 	// sleep of the OS thread, since Go's timers round short sleeps up to 1 ms.
 	Pause func(time.Duration)
@@ -149,6 +152,7 @@ func (s *Scheduler) Run(ctx context.Context, n vram.Need, w Work) (err error) {
 			err = fmt.Errorf("BUG: sched: job of ticket %d panicked: %v\n%s", t.number, p, debug.Stack())
 		}
 		err = t.end(err)
+		s.yieldToNeighbours()
 	}()
 	return t.run(w)
 }
@@ -263,6 +267,7 @@ func (t *Ticket) finishStage(w Work) error {
 // advance, and it leaves when nothing it enqueued is running any more.
 func (t *Ticket) end(err error) error {
 	s := t.s
+	err = s.checked(err)
 	if lost := t.handOnRest(); err == nil {
 		err = lost
 	}
@@ -321,5 +326,8 @@ func (s *Scheduler) Close(ctx context.Context) error {
 		}
 	}
 	s.background.Wait()
+	if s.cfg.Neighbours != nil {
+		err = errors.Join(err, s.cfg.Neighbours.Close())
+	}
 	return err
 }

@@ -1,0 +1,117 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/libcuzk/libcuzk/engine/sched"
+)
+
+// askInterval is how often a process looks whether it is its turn to wait for
+// memory.
+const askInterval = 10 * time.Millisecond
+
+// neighbours are the processes that use a card through this library and see
+// the same temporary folder. The one that waits for memory holds an exclusive
+// lock on a file that is named after the card; who dies lets go of it.
+type neighbours struct {
+	asks, looks *os.File // the same file, opened twice: locks belong to an opening
+	asking      atomic.Bool
+	once        sync.Once
+	failed      error // of closing; written by once
+}
+
+// neighboursOf opens the card's file. It is nil if there is none and it cannot
+// be made: without it processes still wait for memory, but nobody makes room.
+func neighboursOf(card [16]byte) sched.Neighbours {
+	path := filepath.Join(os.TempDir(), fmt.Sprintf("libcuzk-gpu-%x.lock", card))
+	asks, err := openShared(path)
+	if err != nil {
+		return nil
+	}
+	looks, err := openShared(path)
+	if err != nil {
+		_ = asks.Close()
+		return nil
+	}
+	return &neighbours{asks: asks, looks: looks}
+}
+
+// openShared opens a file that any user may lock, and makes it if need be.
+// Nothing is ever written there.
+func openShared(path string) (*os.File, error) {
+	const everybodyReads = 0o444
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, everybodyReads)
+		if errors.Is(err, fs.ErrExist) { // another process was faster
+			f, err = os.Open(path)
+		}
+	}
+	return f, err
+}
+
+// Ask implements sched.Neighbours.
+func (n *neighbours) Ask(ctx context.Context) (release func(), err error) {
+	for {
+		locked, err := tryLock(n.asks, unix.LOCK_EX)
+		if err != nil {
+			return func() {}, err
+		}
+		if locked {
+			n.asking.Store(true)
+			return func() {
+				n.asking.Store(false)
+				unlock(n.asks)
+			}, nil
+		}
+		timer := time.NewTimer(askInterval)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return func() {}, context.Cause(ctx)
+		}
+	}
+}
+
+// Asked implements sched.Neighbours.
+func (n *neighbours) Asked() bool {
+	if n.asking.Load() {
+		return false
+	}
+	locked, err := tryLock(n.looks, unix.LOCK_SH)
+	if locked {
+		unlock(n.looks)
+	}
+	return !locked && err == nil
+}
+
+func tryLock(f *os.File, how int) (bool, error) {
+	err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("cuda: locking %s: %w", f.Name(), err)
+	}
+	return true, nil
+}
+
+// unlock cannot fail on a file that is open and locked.
+func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
+// Close implements sched.Neighbours. A second call does nothing.
+func (n *neighbours) Close() error {
+	n.once.Do(func() { n.failed = errors.Join(n.asks.Close(), n.looks.Close()) })
+	return n.failed
+}

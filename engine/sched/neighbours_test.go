@@ -1,0 +1,179 @@
+package sched
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/engine/vram"
+)
+
+// simNeighbours are the processes of a test: whoever holds asking waits.
+type simNeighbours struct {
+	asking chan *simNeighbour
+}
+
+type simNeighbour struct{ all *simNeighbours }
+
+func newNeighbours() *simNeighbours { return &simNeighbours{make(chan *simNeighbour, 1)} }
+
+func (n *simNeighbour) Ask(ctx context.Context) (func(), error) {
+	select {
+	case n.all.asking <- n:
+		return func() { <-n.all.asking }, nil
+	case <-ctx.Done():
+		return func() {}, context.Cause(ctx)
+	}
+}
+
+func (n *simNeighbour) Asked() bool {
+	select {
+	case who := <-n.all.asking:
+		n.all.asking <- who
+		return who != n
+	default:
+		return false
+	}
+}
+
+func (n *simNeighbour) Close() error { return nil }
+
+// simShared is a device whose memory is shared with another one's.
+type simShared struct {
+	*simDevice
+	memory *simMemory
+}
+
+type simMemory struct {
+	mu   sync.Mutex
+	free uint64 // guarded by mu
+}
+
+func (d *simShared) Map(offset, bytes uint64) error {
+	d.memory.mu.Lock()
+	defer d.memory.mu.Unlock()
+	if d.memory.free < bytes {
+		return ErrNoMemory
+	}
+	d.memory.free -= bytes
+	return d.simDevice.Map(offset, bytes)
+}
+
+func (d *simShared) Unmap(offset, bytes uint64) error {
+	d.memory.mu.Lock()
+	defer d.memory.mu.Unlock()
+	d.memory.free += bytes
+	return d.simDevice.Unmap(offset, bytes)
+}
+
+const shared = 8 * vram.Granule
+
+// twoProcesses are schedulers on one card, each of which plans with all of it.
+func twoProcesses(t *testing.T, wait time.Duration) (both [2]*Scheduler, memory *simMemory) {
+	memory = &simMemory{free: shared}
+	n := newNeighbours()
+	for i := range both {
+		s, err := New(&simShared{newSimDevice(shared), memory}, Config{
+			Budget: shared, Chunk: vram.Granule, MemoryWait: wait, Neighbours: &simNeighbour{n}, Pause: time.Sleep,
+		})
+		require.NoError(t, err)
+		both[i] = s
+	}
+	return both, memory
+}
+
+func needs(granules uint64, set *vram.Set) vram.Need {
+	return vram.Need{Resident: []vram.Request{{Bytes: granules * vram.Granule, Exact: true}}, Set: set}
+}
+
+func holdFor(d time.Duration) Work {
+	return Work{Compute: func(context.Context, *Ticket) error {
+		time.Sleep(d)
+		return nil
+	}}
+}
+
+func TestTwoProcessesShareACard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		both, memory := twoProcesses(t, time.Hour)
+		const workers, jobs = 3, 20
+		var group sync.WaitGroup
+		for p, s := range both {
+			set := vram.NewSet("set", 2*vram.Granule)
+			for range workers {
+				group.Go(func() {
+					for i := range jobs {
+						// Up to all of the card, so that both cannot work at once.
+						err := s.Run(t.Context(), needs(uint64(1+(i+p)%6), set), holdFor(time.Millisecond))
+						assert.NoError(t, err)
+					}
+				})
+			}
+		}
+		group.Wait()
+		for _, s := range both {
+			require.NoError(t, s.Close(t.Context()))
+		}
+		assert.EqualValues(t, shared, memory.free)
+	})
+}
+
+func TestANeighbourThatGivesNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		both, _ := twoProcesses(t, 3*time.Second)
+		var group sync.WaitGroup
+		group.Go(func() {
+			assert.NoError(t, both[0].Run(t.Context(), needs(6, nil), holdFor(10*time.Second)))
+		})
+		time.Sleep(time.Second)
+		begin := time.Now()
+		err := both[1].Run(t.Context(), needs(4, nil), holdFor(0))
+		require.ErrorIs(t, err, ErrNoMemory)
+		assert.ErrorContains(t, err, "waited 3s")
+		assert.InDelta(t, 3, time.Since(begin).Seconds(), 0.1)
+		assert.Zero(t, both[1].Stats().Mapped, "it keeps nothing of what it could not use")
+
+		// The same wait is long enough later on.
+		time.Sleep(5 * time.Second)
+		require.NoError(t, both[1].Run(t.Context(), needs(4, nil), holdFor(0)))
+		group.Wait()
+		for _, s := range both {
+			require.NoError(t, s.Close(t.Context()))
+		}
+	})
+}
+
+func TestIdleSetsAreGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(newSimDevice(shared), Config{Budget: shared, Chunk: vram.Granule, IdleAfter: time.Minute, Pause: time.Sleep})
+		require.NoError(t, err)
+		set := vram.NewSet("set", 2*vram.Granule)
+		loads := 0
+		prove := func() {
+			work := holdFor(time.Millisecond)
+			work.Upload = func(_ context.Context, ticket *Ticket) error {
+				if ticket.NeedsLoad() {
+					loads++
+				}
+				return nil
+			}
+			require.NoError(t, s.Run(t.Context(), needs(1, set), work))
+		}
+		for range 5 {
+			prove()
+			time.Sleep(50 * time.Second)
+		}
+		assert.Equal(t, 1, loads, "a set in use stays")
+		time.Sleep(3 * time.Minute)
+		assert.Zero(t, s.Stats().Mapped)
+		assert.Zero(t, s.Stats().Sets)
+		prove()
+		assert.Equal(t, 2, loads)
+		require.NoError(t, s.Close(t.Context()))
+	})
+}
