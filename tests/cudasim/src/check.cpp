@@ -19,12 +19,17 @@ namespace {
 
 constexpr int illegal_address = 700; // CUDA_ERROR_ILLEGAL_ADDRESS
 
-unsigned long long hex(uint64_t v) { return v; }
+unsigned long long hex(uint64_t v) {
+    return v;
+}
 
-const char *verb(uint32_t mode) { return mode == mode_read ? "read" : mode == mode_write ? "write" : "atomic access"; }
+const char *verb(uint32_t mode) {
+    return mode == mode_read ? "read" : mode == mode_write ? "write" : "atomic access";
+}
 
 void illegal(uint64_t address, size_t bytes, uint32_t mode) {
-    report_in_kernel(Kind::bounds, text("%s of %zu bytes at %#llx: %s", verb(mode), bytes, hex(address), where(address).c_str()));
+    report_in_kernel(Kind::bounds, text("%s of %zu bytes at %#llx: %s", verb(mode), bytes, hex(address),
+                                        where(address).c_str()));
     fail_launch(illegal_address);
 }
 
@@ -41,8 +46,8 @@ bool own_data(uint64_t address, size_t bytes) {
 }
 
 void unordered(uint64_t address, uint32_t other, const char *what) {
-    report_in_kernel(Kind::order, text("%s at %#llx (%s): not ordered after \"%s\"", what, hex(address), where(address).c_str(),
-                                       order[other].name.c_str()));
+    report_in_kernel(Kind::order, text("%s at %#llx (%s): not ordered after \"%s\"", what, hex(address),
+                                       where(address).c_str(), order[other].name.c_str()));
 }
 
 void space_access(uint64_t address, size_t bytes, uint32_t mode) {
@@ -51,12 +56,14 @@ void space_access(uint64_t address, size_t bytes, uint32_t mode) {
         return;
     }
     if (running.declared && !declared_covers(address, bytes, mode))
-        report_in_kernel(Kind::undeclared, text("%s of %zu bytes at %#llx (%s), which the launch does not declare", verb(mode), bytes,
-                                                hex(address), where(address).c_str()));
+        report_in_kernel(Kind::undeclared,
+                         text("%s of %zu bytes at %#llx (%s), which the launch does not declare", verb(mode),
+                              bytes, hex(address), where(address).c_str()));
     if (mode & mode_read) {
         uint64_t hole = first_unwritten(address, bytes);
         if (hole != address + bytes)
-            report_in_kernel(Kind::unwritten, text("read at %#llx (%s): the byte was never written", hex(hole), where(hole).c_str()));
+            report_in_kernel(Kind::unwritten, text("read at %#llx (%s): the byte was never written",
+                                                   hex(hole), where(hole).c_str()));
     }
     if (mode & mode_write)
         mark_written(address, bytes, true);
@@ -86,7 +93,9 @@ void access_slow(uint64_t address, size_t bytes, uint32_t mode) {
 void touch_slow(uint64_t address, uint32_t mode, Cell *cell) {
     uint32_t self = running.operation;
     if (cell->writer != 0 && !order.ordered(cell->writer, self))
-        unordered(address, cell->writer, mode & mode_write ? "write of bytes that another operation writes" : "read of bytes that another operation writes");
+        unordered(address, cell->writer,
+                  mode & mode_write ? "write of bytes that another operation writes"
+                                    : "read of bytes that another operation writes");
     if (!(mode & mode_write)) {
         cell->readers = order.with(cell->readers, self);
         return;
@@ -101,13 +110,15 @@ int check_range(uint64_t base, uint64_t bytes, uint32_t mode) {
     if (bytes == 0)
         return 0;
     if (!reachable(base, bytes, running.device_mask)) {
-        report_in_kernel(Kind::bounds, text("%s of %llu bytes at %#llx: %s", verb(mode), hex(bytes), hex(base), where(base).c_str()));
+        report_in_kernel(Kind::bounds, text("%s of %llu bytes at %#llx: %s", verb(mode), hex(bytes),
+                                            hex(base), where(base).c_str()));
         return illegal_address;
     }
     if (mode == mode_read) {
         uint64_t hole = first_unwritten(base, bytes);
         if (hole != base + bytes)
-            report_in_kernel(Kind::unwritten, text("copy from %#llx (%s): the byte was never written", hex(hole), where(hole).c_str()));
+            report_in_kernel(Kind::unwritten, text("copy from %#llx (%s): the byte was never written",
+                                                   hex(hole), where(hole).c_str()));
     } else {
         mark_written(base, bytes, true);
     }

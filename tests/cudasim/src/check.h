@@ -30,14 +30,14 @@ struct Running {
     bool kernel = false; // accesses come from kernel code
     uint32_t operation = 0;
     uint32_t device_mask = 0;
-    bool races = false; // check races between threads on global memory
+    bool races = false;                           // check races between threads on global memory
     const std::vector<Range> *declared = nullptr; // null: nothing was declared
     const std::vector<PinnedRange> *pinned = nullptr;
-    uint64_t stack = 0; // of the running thread
+    uint64_t stack = 0;       // of the running thread
     uint64_t atomic_at = 0;   // the address whose atomic access was announced,
     uint32_t atomic_left = 0; // and how many plain accesses of it belong to that
-    int code = 0;           // CUresult that ends the launch
-    uint32_t reported = 0;  // bits of kinds already reported for this operation
+    int code = 0;             // CUresult that ends the launch
+    uint32_t reported = 0;    // bits of kinds already reported for this operation
 };
 extern Running running;
 extern Order order;
@@ -70,7 +70,8 @@ inline void touch(uint64_t address, size_t bytes, uint32_t mode) {
 
 inline bool declared_covers(uint64_t address, size_t bytes, uint32_t mode) {
     for (const Range &r : *running.declared)
-        if (address - r.base < r.bytes && address + bytes - r.base <= r.bytes && (r.mode & mode & mode_both) == (mode & mode_both))
+        if (address - r.base < r.bytes && address + bytes - r.base <= r.bytes &&
+            (r.mode & mode & mode_both) == (mode & mode_both))
             return true;
     return false;
 }

@@ -17,15 +17,16 @@ std::string where(uint64_t address) {
         --allocation;
         uint64_t bytes = allocation->second.bytes;
         if (address - allocation->first < bytes + granule_bytes)
-            return text("byte %llu of an allocation of %llu on device %d", offset(allocation->first), (unsigned long long)bytes,
-                        allocation->second.context->device);
+            return text("byte %llu of an allocation of %llu on device %d", offset(allocation->first),
+                        (unsigned long long)bytes, allocation->second.context->device);
     }
     auto mapping = world.mappings.upper_bound(address);
     if (mapping != world.mappings.begin()) {
         --mapping;
         if (address - mapping->first < mapping->second.bytes)
             return text("byte %llu of a mapping of %llu on device %d", offset(mapping->first),
-                        (unsigned long long)mapping->second.bytes, world.physical.at(mapping->second.physical).device);
+                        (unsigned long long)mapping->second.bytes,
+                        world.physical.at(mapping->second.physical).device);
     }
     return "nothing is there";
 }
@@ -45,7 +46,9 @@ std::string quoted(const std::string &s) {
     return out + "\"";
 }
 
-unsigned long long number(uint64_t v) { return v; }
+unsigned long long number(uint64_t v) {
+    return v;
+}
 
 template <typename L, typename F> std::string list(const L &items, F item) {
     std::string out;
@@ -55,11 +58,12 @@ template <typename L, typename F> std::string list(const L &items, F item) {
 }
 
 std::string live() {
-    return text("{\"contexts\":%zu,\"streams\":%zu,\"events\":%zu,\"modules\":%zu,\"allocations\":%zu,\"pinned\":%zu,"
-                "\"physical\":%zu,\"mappings\":%zu,\"reservations\":%zu}",
-                world.contexts.size(), world.stream_handles.size(), world.events.size(), world.modules.size(),
-                world.allocations.size(), world.pinned.size(), world.physical.size(), world.mappings.size(),
-                world.reservations.size());
+    return text(
+        "{\"contexts\":%zu,\"streams\":%zu,\"events\":%zu,\"modules\":%zu,\"allocations\":%zu,\"pinned\":%zu,"
+        "\"physical\":%zu,\"mappings\":%zu,\"reservations\":%zu}",
+        world.contexts.size(), world.stream_handles.size(), world.events.size(), world.modules.size(),
+        world.allocations.size(), world.pinned.size(), world.physical.size(), world.mappings.size(),
+        world.reservations.size());
 }
 
 std::string report_text() {
@@ -70,23 +74,29 @@ std::string report_text() {
     out += list(world.violations, [](const Violation &v) {
         return "{\"kind\":" + quoted(kind_name(v.kind)) + ",\"message\":" + quoted(v.message) + "}";
     });
-    out += "],\"calls\":{" + list(world.calls, [](auto &c) { return quoted(c.first) + text(":%llu", number(c.second)); });
+    out += "],\"calls\":{" +
+           list(world.calls, [](auto &c) { return quoted(c.first) + text(":%llu", number(c.second)); });
     out += "},\"device_wide\":[" + list(world.device_wide, [](const DeviceWide &d) {
                return "{\"call\":" + quoted(d.call) + text(",\"outstanding\":%llu}", number(d.outstanding));
            });
     out += "],\"devices\":[" + list(world.devices, [](const Device &d) {
-               return text("{\"used\":%llu,\"peak\":%llu,\"neighbour\":%llu}", number(d.used), number(d.peak), number(d.neighbour));
+               return text("{\"used\":%llu,\"peak\":%llu,\"neighbour\":%llu}", number(d.used), number(d.peak),
+                           number(d.neighbour));
            });
     out += "],\"trace\":[" + list(world.trace, [](const Traced &t) {
                return "{\"name\":" + quoted(order[t.operation].name) +
-                      text(",\"stream\":%u,\"device\":%d,\"code\":%d,\"enqueued_ns\":%llu,\"start_ns\":%llu,\"end_ns\":%llu}",
-                           t.stream, t.device, t.code, number(t.enqueued_ns), number(t.start_ns), number(t.end_ns));
+                      text(",\"stream\":%u,\"device\":%d,\"code\":%d,\"enqueued_ns\":%llu,\"start_ns\":%llu,"
+                           "\"end_ns\":%llu}",
+                           t.stream, t.device, t.code, number(t.enqueued_ns), number(t.start_ns),
+                           number(t.end_ns));
            });
     out += "],\"kernels\":[" + list(all_kernels(), [](const cuzk_sim_kernel *k) {
-               return "{\"name\":" + quoted(k->name) + text(",\"args_bytes\":%zu,\"max_threads\":%u}", k->args_bytes, k->max_threads);
+               return "{\"name\":" + quoted(k->name) +
+                      text(",\"args_bytes\":%zu,\"max_threads\":%u}", k->args_bytes, k->max_threads);
            });
     out += "],\"struck\":[" + list(world.struck, [](const std::string &name) { return quoted(name); });
-    out += text("],\"call_total\":%llu,\"unrecorded_waits\":%llu,\"undeclared_launches\":%llu,\"most_outstanding\":%llu,"
+    out += text("],\"call_total\":%llu,\"unrecorded_waits\":%llu,\"undeclared_launches\":%llu,\"most_"
+                "outstanding\":%llu,"
                 "\"outstanding\":%llu,\"failed_releases\":%llu,\"now_ns\":%llu,",
                 number(world.call_total), number(world.unrecorded_waits), number(world.undeclared_launches),
                 number(world.most_outstanding), number(outstanding), number(world.failed_releases),
@@ -108,12 +118,14 @@ CONTROL void cudasim_reset(void) {
     reset();
 }
 
-// cudasim_configure changes settings and adds faults, one a line (config.h). The number of devices and their memory
-// change only while there is no context. It returns 0, or copies what is wrong to `wrong` and returns 1.
+// cudasim_configure changes settings and adds faults, one a line (config.h). The number of devices and their
+// memory change only while there is no context. It returns 0, or copies what is wrong to `wrong` and
+// returns 1.
 CONTROL int cudasim_configure(const char *lines, char *wrong, uint64_t wrong_bytes) {
     std::unique_lock<std::mutex> lock(world.mutex);
     std::string message = apply(world.config, world.faults, lines);
-    if (message.empty() && (world.config.devices > 32 || (world.config.devices != world.devices.size() && !world.contexts.empty())))
+    if (message.empty() && (world.config.devices > 32 ||
+                            (world.config.devices != world.devices.size() && !world.contexts.empty())))
         message = "devices: at most 32, and not while there are contexts";
     if (!message.empty()) {
         std::strncpy(wrong, message.c_str(), size_t(wrong_bytes) - 1);
@@ -126,7 +138,8 @@ CONTROL int cudasim_configure(const char *lines, char *wrong, uint64_t wrong_byt
     return 0;
 }
 
-// cudasim_report writes the report as JSON and returns its length; call again with more room if that is larger.
+// cudasim_report writes the report as JSON and returns its length; call again with more room if that is
+// larger.
 CONTROL uint64_t cudasim_report(char *buffer, uint64_t bytes) {
     std::unique_lock<std::mutex> lock(world.mutex);
     std::string report = report_text();

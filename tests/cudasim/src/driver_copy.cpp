@@ -22,7 +22,9 @@ uint64_t hash_of(const void *p, uint64_t bytes) {
     return h;
 }
 
-uint64_t copy_cost(uint64_t bytes) { return bytes * world.config.copy_ns_per_mib >> 20; }
+uint64_t copy_cost(uint64_t bytes) {
+    return bytes * world.config.copy_ns_per_mib >> 20;
+}
 
 // submit enqueues a copy or fill of known ranges for the job that the thread has announced.
 int submit(const Call &call, uint64_t stream, Operation op, std::string name) {
@@ -42,12 +44,15 @@ Operation transfer(const char *run_name, Engine engine, uint64_t bytes) {
     return op;
 }
 
-unsigned long long number(uint64_t v) { return v; }
+unsigned long long number(uint64_t v) {
+    return v;
+}
 
 int unpinned(const Call &call, const void *p, uint64_t bytes) {
     if (world.config.pageable || is_pinned(reinterpret_cast<uint64_t>(p), bytes))
         return ok;
-    return call.wrong(Kind::contents_unpinned, ok, text("%llu bytes of host memory at %p are not pinned", number(bytes), p));
+    return call.wrong(Kind::contents_unpinned, ok,
+                      text("%llu bytes of host memory at %p are not pinned", number(bytes), p));
 }
 
 } // namespace
@@ -65,11 +70,13 @@ DRIVER cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, uint64_t bytes, uint6
         op.host_bytes = bytes;
         // Another copy may fill the buffer before this one runs; only the host's own changes are mistakes.
         std::string other;
-        bool filled = outstanding_uses_host(op.host_base, bytes, &other) && other.compare(0, 8, "download") == 0;
+        bool filled =
+            outstanding_uses_host(op.host_base, bytes, &other) && other.compare(0, 8, "download") == 0;
         uint64_t before = hash_of(from, bytes);
         op.effect = [=] {
             if (!filled && hash_of(from, bytes) != before)
-                report_in_kernel(Kind::host_changed, "the pinned memory it reads has changed since it was enqueued");
+                report_in_kernel(Kind::host_changed,
+                                 "the pinned memory it reads has changed since it was enqueued");
             int code = check_range(to, bytes, mode_write);
             if (code == ok)
                 std::memcpy(reinterpret_cast<void *>(to), from, bytes);
@@ -104,7 +111,8 @@ DRIVER cuMemcpyDtoHAsync_v2(void *to, uint64_t from, uint64_t bytes, uint64_t st
             std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
         return code;
     };
-    int code = submit(call, stream, std::move(op), text("download of %llu bytes from %#llx", number(bytes), number(from)));
+    int code = submit(call, stream, std::move(op),
+                      text("download of %llu bytes from %#llx", number(bytes), number(from)));
     if (code != ok || pinned)
         return code;
     Stream *s = call.stream(stream); // into pageable memory the driver waits

@@ -53,7 +53,9 @@ const ErrorText *find_error(int code) {
     return nullptr;
 }
 
-bool valid_device(int device) { return device >= 0 && uint64_t(device) < world.devices.size(); }
+bool valid_device(int device) {
+    return device >= 0 && uint64_t(device) < world.devices.size();
+}
 
 } // namespace
 
@@ -201,12 +203,6 @@ DRIVER cuCtxSetCurrent(uint64_t handle) {
     return ok;
 }
 
-DRIVER cuCtxGetCurrent(uint64_t *handle) {
-    ENTER(Needs::init);
-    *handle = current_context;
-    return ok;
-}
-
 DRIVER cuCtxSynchronize(void) {
     ENTER(Needs::context);
     run_all(call, call.context);
@@ -222,8 +218,9 @@ static void report_left(const Call &call, const Context *context) {
     for (auto &[base, p] : world.pinned)
         pinned += p.context == context;
     if (allocations + pinned > 0)
-        call.wrong(Kind::release, ok, text("%llu device allocations and %llu pinned buffers of the context were never freed",
-                                           (unsigned long long)allocations, (unsigned long long)pinned));
+        call.wrong(Kind::release, ok,
+                   text("%llu device allocations and %llu pinned buffers of the context were never freed",
+                        (unsigned long long)allocations, (unsigned long long)pinned));
 }
 
 template <typename M> static void erase_of(M &objects, const Context *context) {

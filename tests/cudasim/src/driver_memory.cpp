@@ -10,7 +10,9 @@ namespace {
 
 constexpr uint64_t page_bytes = 4096;
 
-uint64_t granules_of(uint64_t bytes) { return (bytes + granule_bytes - 1) / granule_bytes * granule_bytes; }
+uint64_t granules_of(uint64_t bytes) {
+    return (bytes + granule_bytes - 1) / granule_bytes * granule_bytes;
+}
 
 // taken_by is what an allocation takes of the device: small ones share a granule with others.
 uint64_t taken_by(uint64_t bytes) {
@@ -88,7 +90,8 @@ DRIVER cuMemFree_v2(uint64_t base) {
         return ok;
     auto found = world.allocations.find(base);
     if (found == world.allocations.end())
-        return call.wrong(Kind::release, invalid_value, text("%#llx is no allocation", (unsigned long long)base));
+        return call.wrong(Kind::release, invalid_value,
+                          text("%#llx is no allocation", (unsigned long long)base));
     if (found->second.context != call.context)
         return call.wrong(Kind::release, invalid_value, "the allocation belongs to another context");
     run_all(call, call.context);
@@ -148,13 +151,5 @@ DRIVER cuMemHostUnregister(void *p) {
         call.wrong(Kind::busy, ok, "\"" + name + "\" uses the memory and has not run");
     world.pinned.erase(found);
     refresh_pinned();
-    return ok;
-}
-
-DRIVER cuMemHostGetDevicePointer_v2(uint64_t *out, void *p, unsigned flags) {
-    ENTER(Needs::context);
-    if (out == nullptr || flags != 0 || !is_pinned(reinterpret_cast<uint64_t>(p), 1))
-        return call.wrong(Kind::limit, invalid_value, text("%p is not pinned", p));
-    *out = reinterpret_cast<uint64_t>(p);
     return ok;
 }

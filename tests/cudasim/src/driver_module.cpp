@@ -8,10 +8,16 @@ using namespace cudasim;
 
 namespace {
 
-// What a loadable image starts with: a fat binary or its wrapper, an ELF file, PTX text, or the tests' own marker.
-// Source of the first two: observed in nvcc's output.
+// What a loadable image starts with: a fat binary or its wrapper, an ELF file, PTX text, or the tests' own
+// marker. Source of the first two: observed in nvcc's output.
 bool loadable(const char *image) {
-    static const char *const starts[] = {"\x50\xed\x55\xba", "\xb1\x43\x62\x46", "\x7f" "ELF", "//", ".version", "CUDASIM"};
+    static const char *const starts[] = {"\x50\xed\x55\xba",
+                                         "\xb1\x43\x62\x46",
+                                         "\x7f"
+                                         "ELF",
+                                         "//",
+                                         ".version",
+                                         "CUDASIM"};
     for (const char *start : starts)
         if (std::strncmp(image, start, std::strlen(start)) == 0)
             return true;
@@ -22,8 +28,9 @@ Function *function_of(const Call &call, uint64_t handle) {
     auto found = world.functions.find(handle);
     if (found != world.functions.end() && found->second.context == call.context)
         return &found->second;
-    call.wrong(Kind::handle, invalid_handle, text("handle %#llx is no function of this context (it names: %s)",
-                                                  (unsigned long long)handle, handle_name(handle)));
+    call.wrong(Kind::handle, invalid_handle,
+               text("handle %#llx is no function of this context (it names: %s)", (unsigned long long)handle,
+                    handle_name(handle)));
     return nullptr;
 }
 
@@ -47,8 +54,9 @@ DRIVER cuModuleUnload(uint64_t handle) {
     ENTER_RELEASE(Needs::context);
     auto found = world.modules.find(handle);
     if (found == world.modules.end() || found->second.context != call.context)
-        return call.wrong(Kind::handle, invalid_handle, text("handle %#llx is no module of this context (it names: %s)",
-                                                             (unsigned long long)handle, handle_name(handle)));
+        return call.wrong(Kind::handle, invalid_handle,
+                          text("handle %#llx is no module of this context (it names: %s)",
+                               (unsigned long long)handle, handle_name(handle)));
     for (auto &[name, function] : found->second.functions)
         world.functions.erase(function);
     world.modules.erase(found);
@@ -101,12 +109,14 @@ DRIVER cuFuncSetAttribute(uint64_t handle, int attribute, int value) {
     constexpr int dynamic_shared = 8;
     if (attribute != dynamic_shared || value < 0)
         return invalid_value;
-    return call.wrong(Kind::limit, invalid_value, "dynamic shared memory is not simulated: kernels use CUZK_SHARED");
+    return call.wrong(Kind::limit, invalid_value,
+                      "dynamic shared memory is not simulated: kernels use CUZK_SHARED");
 }
 
 // Dim-like arguments one by one, as the driver has them.
-DRIVER cuLaunchKernel(uint64_t handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                      unsigned block_z, unsigned shared, uint64_t stream, void **parameters, void **extra) {
+DRIVER cuLaunchKernel(uint64_t handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                      unsigned block_y, unsigned block_z, unsigned shared, uint64_t stream, void **parameters,
+                      void **extra) {
     ENTER(Needs::context);
     Note note = take_note();
     Function *f = function_of(call, handle);
@@ -114,13 +124,15 @@ DRIVER cuLaunchKernel(uint64_t handle, unsigned grid_x, unsigned grid_y, unsigne
     if (f == nullptr || s == nullptr)
         return invalid_handle;
     const cuzk_sim_kernel *kernel = f->kernel;
-    std::string shape = text("%s, grid %u x %u x %u, block %u x %u x %u, %u shared bytes", kernel->name, grid_x, grid_y, grid_z,
-                             block_x, block_y, block_z, shared);
-    if (grid_x == 0 || grid_y == 0 || grid_z != 1 || block_x == 0 || block_y != 1 || block_z != 1 || grid_x > most_blocks_x ||
-        grid_y > most_blocks_y || block_x > kernel->max_threads || shared != 0)
-        return call.wrong(Kind::limit, invalid_value, shape + text(": the kernel takes at most %u threads in x", kernel->max_threads));
+    std::string shape = text("%s, grid %u x %u x %u, block %u x %u x %u, %u shared bytes", kernel->name,
+                             grid_x, grid_y, grid_z, block_x, block_y, block_z, shared);
+    if (grid_x == 0 || grid_y == 0 || grid_z != 1 || block_x == 0 || block_y != 1 || block_z != 1 ||
+        grid_x > most_blocks_x || grid_y > most_blocks_y || block_x > kernel->max_threads || shared != 0)
+        return call.wrong(Kind::limit, invalid_value,
+                          shape + text(": the kernel takes at most %u threads in x", kernel->max_threads));
     if (parameters == nullptr || parameters[0] == nullptr || extra != nullptr)
-        return call.wrong(Kind::limit, invalid_value, shape + ": arguments are one struct, given by kernelParams");
+        return call.wrong(Kind::limit, invalid_value,
+                          shape + ": arguments are one struct, given by kernelParams");
     Launch launch;
     launch.kernel = kernel;
     launch.grid_x = grid_x;

@@ -1,5 +1,5 @@
-// Virtual memory calls. They need no context and wait for nothing: unmapping memory that something enqueued still uses
-// is the caller's mistake, and is reported.
+// Virtual memory calls. They need no context and wait for nothing: unmapping memory that something enqueued
+// still uses is the caller's mistake, and is reported.
 #include "entry.h"
 
 using namespace cudasim;
@@ -15,7 +15,9 @@ struct AccessDescription {
 };
 constexpr int32_t pinned_type = 1, device_location = 1, read_write = 3;
 
-bool whole(uint64_t v) { return v % granule_bytes == 0; }
+bool whole(uint64_t v) {
+    return v % granule_bytes == 0;
+}
 
 bool valid(const Properties *p) {
     return p != nullptr && p->type == pinned_type && p->location_type == device_location && p->device >= 0 &&
@@ -30,7 +32,8 @@ void release_if_unused(uint64_t handle, PhysicalMemory &p) {
     world.physical.erase(handle);
 }
 
-// mappings_in counts the mappings that lie in the range, or returns -1 if one reaches over its ends or there is a hole.
+// mappings_in counts the mappings that lie in the range, or returns -1 if one reaches over its ends or there
+// is a hole.
 int mappings_in(uint64_t base, uint64_t bytes, bool holes_allowed) {
     int count = 0;
     uint64_t at = base;
@@ -63,8 +66,9 @@ DRIVER cuMemAddressReserve(uint64_t *out, uint64_t bytes, uint64_t align, uint64
     (void)hint;
     ENTER(Needs::init);
     if (out == nullptr || bytes == 0 || !whole(bytes) || flags != 0 || (align & (align - 1)) != 0)
-        return call.wrong(Kind::limit, invalid_value, text("%llu bytes, alignment %llu", (unsigned long long)bytes,
-                                                           (unsigned long long)align));
+        return call.wrong(
+            Kind::limit, invalid_value,
+            text("%llu bytes, alignment %llu", (unsigned long long)bytes, (unsigned long long)align));
     uint64_t base = take_addresses(bytes, align);
     if (base == 0)
         return out_of_memory;
@@ -106,8 +110,9 @@ DRIVER cuMemRelease(uint64_t handle) {
     ENTER_RELEASE(Needs::init);
     auto found = world.physical.find(handle);
     if (found == world.physical.end() || found->second.released)
-        return call.wrong(Kind::release, invalid_value, text("handle %#llx is no physical memory, or was released",
-                                                             (unsigned long long)handle));
+        return call.wrong(
+            Kind::release, invalid_value,
+            text("handle %#llx is no physical memory, or was released", (unsigned long long)handle));
     found->second.released = true;
     release_if_unused(handle, found->second);
     return ok;
@@ -123,9 +128,10 @@ DRIVER cuMemMap(uint64_t base, uint64_t bytes, uint64_t offset, uint64_t handle,
         return call.wrong(Kind::limit, invalid_value, range_text(base, bytes) + " are not reserved");
     --reserved;
     // The offset must be 0. Source: CUDA driver API, cuMemMap.
-    if (bytes == 0 || !whole(base) || !whole(bytes) || offset != 0 || flags != 0 || bytes > found->second.memory.bytes ||
-        base + bytes > reserved->first + reserved->second)
-        return call.wrong(Kind::limit, invalid_value, range_text(base, bytes) + ": not whole granules of one reservation");
+    if (bytes == 0 || !whole(base) || !whole(bytes) || offset != 0 || flags != 0 ||
+        bytes > found->second.memory.bytes || base + bytes > reserved->first + reserved->second)
+        return call.wrong(Kind::limit, invalid_value,
+                          range_text(base, bytes) + ": not whole granules of one reservation");
     if (mappings_in(base, bytes, true) != 0)
         return call.wrong(Kind::limit, invalid_value, range_text(base, bytes) + " are mapped already");
     map_physical(base, bytes, offset, &found->second.memory);
@@ -140,8 +146,8 @@ DRIVER cuMemSetAccess(uint64_t base, uint64_t bytes, const AccessDescription *ac
         return call.wrong(Kind::limit, invalid_value, range_text(base, bytes) + " are not whole mappings");
     uint32_t devices = 0;
     for (uint64_t i = 0; i < count; i++) {
-        if (access[i].location_type != device_location || access[i].flags != read_write || access[i].device < 0 ||
-            uint64_t(access[i].device) >= world.devices.size())
+        if (access[i].location_type != device_location || access[i].flags != read_write ||
+            access[i].device < 0 || uint64_t(access[i].device) >= world.devices.size())
             return call.wrong(Kind::limit, invalid_value, "access other than read and write by a device");
         devices |= 1u << access[i].device;
     }
@@ -156,7 +162,8 @@ DRIVER cuMemUnmap(uint64_t base, uint64_t bytes) {
     std::string name;
     if (outstanding_touches(base, bytes, &name))
         call.wrong(Kind::busy, ok, "\"" + name + "\" uses " + range_text(base, bytes) + " and has not run");
-    for (auto it = world.mappings.lower_bound(base); it != world.mappings.end() && it->first < base + bytes;) {
+    for (auto it = world.mappings.lower_bound(base);
+         it != world.mappings.end() && it->first < base + bytes;) {
         unmap_physical(it->first, it->second.bytes);
         uint64_t handle = it->second.physical;
         PhysicalMemory &p = world.physical.at(handle);

@@ -20,7 +20,8 @@ std::map<std::string, const cuzk_sim_kernel *> &registry() {
     return kernels;
 }
 
-// Permutation visits 0 to n-1 in an order given by a seed: i -> (step i + start) mod n with step coprime to n.
+// Permutation visits 0 to n-1 in an order given by a seed: i -> (step i + start) mod n with step coprime to
+// n.
 struct Permutation {
     uint64_t n = 1, step = 1, start = 0;
     Permutation(uint64_t n, uint64_t seed) : n(n) {
@@ -34,7 +35,8 @@ struct Permutation {
     uint64_t operator[](uint64_t i) const { return uint64_t((unsigned __int128)step * i % n + start) % n; }
 };
 
-uint64_t mix(uint64_t v) { // Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", section 4
+uint64_t
+mix(uint64_t v) { // Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", section 4
     v += 0x9e3779b97f4a7c15;
     v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9;
     v = (v ^ v >> 27) * 0x94d049bb133111eb;
@@ -42,9 +44,9 @@ uint64_t mix(uint64_t v) { // Source: Steele, Lea, Flood, "Fast splittable pseud
 }
 
 struct Warp {
-    uint32_t arrived = 0;     // lanes waiting in the current exchange
-    uint32_t number = 0;      // of the current exchange
-    uint32_t values[2][32];   // of this exchange and the last: a lane may still read the last one's
+    uint32_t arrived = 0;   // lanes waiting in the current exchange
+    uint32_t number = 0;    // of the current exchange
+    uint32_t values[2][32]; // of this exchange and the last: a lane may still read the last one's
 };
 
 const Launch *launch;
@@ -61,16 +63,21 @@ uint32_t started, ended, current_fibre;
 Warp warps[max_warps];
 void *scheduler;
 
-void suspend() { cudasim_switch(&fibres[current_fibre].stack_pointer, scheduler); }
+void suspend() {
+    cudasim_switch(&fibres[current_fibre].stack_pointer, scheduler);
+}
 
-void make_ready(uint32_t thread) { ready[ready_count++] = thread; }
+void make_ready(uint32_t thread) {
+    ready[ready_count++] = thread;
+}
 
 void enter_thread(uint32_t thread) {
     threads.current = thread;
     position.thread_x = thread;
 }
 
-// release_barrier lets all waiting threads go on if none is missing; `arriving` more have come that do not wait.
+// release_barrier lets all waiting threads go on if none is missing; `arriving` more have come that do not
+// wait.
 void release_barrier(uint32_t arriving) {
     if (waiting_count + arriving == 0 || waiting_count + arriving != launch->threads - ended)
         return;
@@ -81,8 +88,8 @@ void release_barrier(uint32_t arriving) {
     waiting_count = 0;
 }
 
-// Each fibre runs whole threads one after the other; a thread that waits keeps its fibre, and another fibre goes on
-// with the threads not yet started. A kernel without barriers needs one fibre and no switches.
+// Each fibre runs whole threads one after the other; a thread that waits keeps its fibre, and another fibre
+// goes on with the threads not yet started. A kernel without barriers needs one fibre and no switches.
 void fibre_main() {
     for (;;) {
         while (started < launch->threads) {
@@ -119,9 +126,10 @@ void report_stuck() {
     uint32_t exchanging = 0;
     for (const Warp &w : warps)
         exchanging += uint32_t(__builtin_popcount(w.arrived));
-    report_in_kernel(Kind::barrier, text("of %u threads %u wait at a barrier and %u in a warp exchange, %u have returned: "
-                                         "none can go on",
-                                         launch->threads, waiting_count, exchanging, ended));
+    report_in_kernel(Kind::barrier,
+                     text("of %u threads %u wait at a barrier and %u in a warp exchange, %u have returned: "
+                          "none can go on",
+                          launch->threads, waiting_count, exchanging, ended));
     running.code = 719;
 }
 
@@ -219,9 +227,13 @@ using namespace cudasim;
 
 extern "C" {
 
-void cuzk_sim_register(const cuzk_sim_kernel *kernel) { registry()[kernel->name] = kernel; }
+void cuzk_sim_register(const cuzk_sim_kernel *kernel) {
+    registry()[kernel->name] = kernel;
+}
 
-const cuzk_sim_position *cuzk_sim_self(void) { return &position; }
+const cuzk_sim_position *cuzk_sim_self(void) {
+    return &position;
+}
 
 void cuzk_sim_barrier(void) {
     if (waiting_count + 1 == launch->threads - ended) { // the last to come goes on at once
@@ -232,7 +244,9 @@ void cuzk_sim_barrier(void) {
     suspend();
 }
 
-uint32_t cuzk_sim_shuffle(uint32_t v, uint32_t from_lane) { return exchange(v)[from_lane % 32]; }
+uint32_t cuzk_sim_shuffle(uint32_t v, uint32_t from_lane) {
+    return exchange(v)[from_lane % 32];
+}
 
 uint32_t cuzk_sim_ballot(int predicate) {
     const uint32_t *values = exchange(predicate != 0);

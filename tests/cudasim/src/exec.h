@@ -26,15 +26,15 @@ std::vector<const cuzk_sim_kernel *> all_kernels();
 struct Launch {
     const cuzk_sim_kernel *kernel = nullptr;
     uint32_t grid_x = 1, grid_y = 1, threads = 1;
-    uint64_t seed = 0; // 0: threads and blocks in order
+    uint64_t seed = 0;               // 0: threads and blocks in order
     std::vector<uint64_t> arguments; // bytes of the argument struct, 8-byte aligned
 };
 
 // run_launch runs all blocks; the operation is in `running`. It returns the CUresult.
 int run_launch(const Launch &launch);
 
-// Shared memory of one block. Static shared memory of a kernel is at most this. Source: CUDA C++ Programming Guide,
-// "Technical Specifications per Compute Capability".
+// Shared memory of one block. Static shared memory of a kernel is at most this. Source: CUDA C++ Programming
+// Guide, "Technical Specifications per Compute Capability".
 constexpr uint64_t shared_bytes = 48 << 10;
 constexpr uint64_t shared_base = 0x531000000000;
 // Room for red zones between the arrays.

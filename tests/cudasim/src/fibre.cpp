@@ -2,8 +2,8 @@
 
 #include <sys/mman.h>
 
-// The switch saves what the platform's calling convention makes the callee keep, and nothing else: a switch is a
-// function call to the compiler. Sources: System V AMD64 ABI section 3.2.1; AAPCS64 section 6.1.
+// The switch saves what the platform's calling convention makes the callee keep, and nothing else: a switch
+// is a function call to the compiler. Sources: System V AMD64 ABI section 3.2.1; AAPCS64 section 6.1.
 #if defined(__x86_64__)
 asm(R"(
     .text

@@ -24,5 +24,6 @@ void prepare(Fibre &fibre, uint64_t index, void (*entry)());
 
 } // namespace cudasim
 
-// Saves the caller's registers on its stack, stores its stack pointer to *from, and goes on where `to` was saved.
+// Saves the caller's registers on its stack, stores its stack pointer to *from, and goes on where `to` was
+// saved.
 extern "C" void cudasim_switch(void **from, void *to) __attribute__((visibility("hidden")));

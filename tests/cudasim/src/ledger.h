@@ -1,4 +1,5 @@
-// What the engine tells through cudasim_note: which job holds which device memory, and what the next launch touches.
+// What the engine tells through cudasim_note: which job holds which device memory, and what the next launch
+// touches.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace cudasim {
 
-// Fresh is what one claim got. Its bytes count as never written from when the job's first operation on them runs.
+// Fresh is what one claim got. Its bytes count as never written from when the job's first operation on them
+// runs.
 struct Fresh {
     uint64_t base, bytes;
     bool cleared = false;
@@ -29,7 +31,8 @@ class Ledger {
     void claim(uint64_t owner, const Range &range);
     void hand_on(uint64_t owner, const Range &range);
     // use checks an operation's ranges and returns what was claimed of them.
-    std::vector<std::shared_ptr<Fresh>> use(uint64_t owner, const std::vector<Range> &ranges, const std::string &name) const;
+    std::vector<std::shared_ptr<Fresh>> use(uint64_t owner, const std::vector<Range> &ranges,
+                                            const std::string &name) const;
     void forget(uint64_t base, uint64_t bytes);
     void clear() { claims.clear(); }
 

@@ -24,9 +24,11 @@ uint32_t Order::with(uint32_t set, uint32_t operation) {
     if (set == last_set && operation == last_operation)
         return last_result;
     std::vector<uint32_t> members = set & set_mark ? sets[set & ~set_mark] : std::vector<uint32_t>{set};
-    // A reader ordered before the new one needs no place of its own: whoever comes after the new one comes after it.
-    members.erase(std::remove_if(members.begin(), members.end(), [&](uint32_t m) { return ordered(m, operation); }),
-                  members.end());
+    // A reader ordered before the new one needs no place of its own: whoever comes after the new one comes
+    // after it.
+    members.erase(
+        std::remove_if(members.begin(), members.end(), [&](uint32_t m) { return ordered(m, operation); }),
+        members.end());
     members.push_back(operation);
     uint32_t result = operation;
     if (members.size() > 1) {

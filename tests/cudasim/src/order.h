@@ -1,9 +1,10 @@
-// What is ordered before what, by vector clocks. Each stream counts its operations; an operation's clock holds, for
-// each stream, up to which operation everything is known to have run before it starts. Order comes only from the same
-// stream, from event waits, and from the host having seen an event or stream complete before it enqueued.
+// What is ordered before what, by vector clocks. Each stream counts its operations; an operation's clock
+// holds, for each stream, up to which operation everything is known to have run before it starts. Order comes
+// only from the same stream, from event waits, and from the host having seen an event or stream complete
+// before it enqueued.
 //
-// Source: Mattern, "Virtual Time and Global States of Distributed Systems" (1989); reader sets as in Flanagan and
-// Freund, "FastTrack" (PLDI 2009).
+// Source: Mattern, "Virtual Time and Global States of Distributed Systems" (1989); reader sets as in Flanagan
+// and Freund, "FastTrack" (PLDI 2009).
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@ void join(Clock &to, const Clock &from);
 
 // OperationInfo stays after an operation has run, for as long as memory may name it.
 struct OperationInfo {
-    uint32_t stream = 0; // number of the stream
+    uint32_t stream = 0;   // number of the stream
     uint32_t position = 0; // in the stream, from 1
-    Clock before;        // what has run when it starts
-    std::string name;    // for messages
+    Clock before;          // what has run when it starts
+    std::string name;      // for messages
     bool done = false;
 };
 

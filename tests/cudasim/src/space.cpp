@@ -31,7 +31,9 @@ bool open_space() {
     return table != MAP_FAILED;
 }
 
-static uint64_t round_up(uint64_t v, uint64_t unit) { return (v + unit - 1) / unit * unit; }
+static uint64_t round_up(uint64_t v, uint64_t unit) {
+    return (v + unit - 1) / unit * unit;
+}
 
 uint64_t take_addresses(uint64_t bytes, uint64_t align) {
     if (bytes > space_bytes)
@@ -51,13 +53,16 @@ uint64_t take_addresses(uint64_t bytes, uint64_t align) {
     return at;
 }
 
-void return_addresses(uint64_t base) { taken.erase(base); }
+void return_addresses(uint64_t base) {
+    taken.erase(base);
+}
 
 bool create_physical(Physical &p, uint64_t bytes) {
     p.bytes = bytes;
     p.data = memfd_create("cudasim-data", MFD_CLOEXEC);
     p.written = memfd_create("cudasim-written", MFD_CLOEXEC);
-    if (p.data >= 0 && p.written >= 0 && ftruncate(p.data, off_t(bytes)) == 0 && ftruncate(p.written, off_t(bytes / 8)) == 0)
+    if (p.data >= 0 && p.written >= 0 && ftruncate(p.data, off_t(bytes)) == 0 &&
+        ftruncate(p.written, off_t(bytes / 8)) == 0)
         return true;
     destroy_physical(p);
     return false;
@@ -87,8 +92,8 @@ void unmap_physical(uint64_t base, uint64_t bytes) {
     map_at(base, bytes, PROT_NONE, empty, -1, 0);
     map_at(written_base + (base - space_base) / 8, bytes / 8, PROT_READ | PROT_WRITE, empty, -1, 0);
     madvise(cell_of(base), bytes / cell_bytes * sizeof(Cell), MADV_DONTNEED);
-    madvise(reinterpret_cast<void *>(touches_base + (base - space_base) / 4 * sizeof(WordTouches)), bytes / 4 * sizeof(WordTouches),
-            MADV_DONTNEED);
+    madvise(reinterpret_cast<void *>(touches_base + (base - space_base) / 4 * sizeof(WordTouches)),
+            bytes / 4 * sizeof(WordTouches), MADV_DONTNEED);
     for (uint64_t a = base; a < base + bytes; a += granule_bytes)
         granule_of(a) = Granule{};
 }

@@ -1,6 +1,7 @@
-// The simulated devices' memory: one range of addresses of this process, shared by all devices as with unified
-// addressing, so that kernels use plain pointers. Beside it lie what the checks need: for each 2 MiB granule who may
-// access which part, for each byte whether it was ever written, for each word which operations touched it last.
+// The simulated devices' memory: one range of addresses of this process, shared by all devices as with
+// unified addressing, so that kernels use plain pointers. Beside it lie what the checks need: for each 2 MiB
+// granule who may access which part, for each byte whether it was ever written, for each word which
+// operations touched it last.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 
 namespace cudasim {
 
-// Chosen away from the Go heap, from the race detector's shadow (0x2000... to 0x4000...) and from where Linux places
-// programs and libraries.
+// Chosen away from the Go heap, from the race detector's shadow (0x2000... to 0x4000...) and from where Linux
+// places programs and libraries.
 constexpr uint64_t space_base = 0x500000000000;
 constexpr uint64_t space_bytes = uint64_t(1) << 40;
 constexpr uint64_t written_base = 0x510000000000; // one bit for each byte
@@ -26,15 +27,20 @@ struct Granule {
     uint32_t devices;
 };
 
-// Cell names the last operations on a word: writer is an operation, readers a set of operations (order.h). 0 is none.
+// Cell names the last operations on a word: writer is an operation, readers a set of operations (order.h). 0
+// is none.
 struct Cell {
     uint32_t writer, readers;
 };
 
 extern Granule *granules;
 
-inline bool in_space(uint64_t address) { return address - space_base < space_bytes; }
-inline Granule &granule_of(uint64_t address) { return granules[(address - space_base) / granule_bytes]; }
+inline bool in_space(uint64_t address) {
+    return address - space_base < space_bytes;
+}
+inline Granule &granule_of(uint64_t address) {
+    return granules[(address - space_base) / granule_bytes];
+}
 inline uint8_t *written_of(uint64_t address) {
     return reinterpret_cast<uint8_t *>(written_base + (address - space_base) / 8);
 }
@@ -61,7 +67,8 @@ void destroy_physical(Physical &p);
 void map_physical(uint64_t base, uint64_t bytes, uint64_t offset, const Physical *p);
 void unmap_physical(uint64_t base, uint64_t bytes);
 
-// allow gives devices access to bytes from base on; the last granule is accessible only as far as bytes reach.
+// allow gives devices access to bytes from base on; the last granule is accessible only as far as bytes
+// reach.
 void allow(uint64_t base, uint64_t bytes, uint32_t devices);
 
 void mark_written(uint64_t base, uint64_t bytes, bool written);

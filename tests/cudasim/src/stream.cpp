@@ -1,5 +1,5 @@
-// Streams: operations are enqueued, and run later, one at a time, in any order that streams and events allow. Nothing
-// runs until somebody waits or asks, so a missing wait shows as early as it can.
+// Streams: operations are enqueued, and run later, one at a time, in any order that streams and events allow.
+// Nothing runs until somebody waits or asks, so a missing wait shows as early as it can.
 #include <algorithm>
 
 #include "entry.h"
@@ -88,7 +88,8 @@ static int carry_out(Operation &op) {
 
 static void finish(Stream &stream, Operation &op, int code) {
     Device &device = world.devices[size_t(op.context->device)];
-    uint64_t start = std::max({stream.free_at, op.enqueued_ns, op.engine == engine_none ? 0 : device.free_at[op.engine]});
+    uint64_t start =
+        std::max({stream.free_at, op.enqueued_ns, op.engine == engine_none ? 0 : device.free_at[op.engine]});
     for (uint32_t other : op.after)
         if (auto found = world.ended_ns.find(other); found != world.ended_ns.end())
             start = std::max(start, found->second);
@@ -166,7 +167,10 @@ bool outstanding_touches(uint64_t base, uint64_t bytes, std::string *name) {
 
 bool outstanding_uses_host(uint64_t base, uint64_t bytes, std::string *name) {
     return any_outstanding(
-        [&](const Operation &op) { return op.host_base < base + bytes && base < op.host_base + op.host_bytes; }, name);
+        [&](const Operation &op) {
+            return op.host_base < base + bytes && base < op.host_base + op.host_bytes;
+        },
+        name);
 }
 
 } // namespace cudasim
@@ -206,7 +210,8 @@ DRIVER cuStreamDestroy_v2(uint64_t handle) {
     world.stream_handles.erase(handle);
     s->handle = 0; // what is enqueued still runs
     if (s->queue.empty())
-        world.streams.erase(std::find_if(world.streams.begin(), world.streams.end(), [&](auto &o) { return o.get() == s; }));
+        world.streams.erase(
+            std::find_if(world.streams.begin(), world.streams.end(), [&](auto &o) { return o.get() == s; }));
     return ok;
 }
 

@@ -12,10 +12,13 @@ namespace cudasim {
 World world;
 thread_local uint64_t current_context;
 
-uint64_t new_handle(Handle kind) { return handle_mark | uint64_t(kind) << 48 | world.next_handle++; }
+uint64_t new_handle(Handle kind) {
+    return handle_mark | uint64_t(kind) << 48 | world.next_handle++;
+}
 
 const char *handle_name(uint64_t handle) {
-    static const char *const names[] = {"context", "stream", "event", "module", "function", "physical memory"};
+    static const char *const names[] = {"context", "stream",   "event",
+                                        "module",  "function", "physical memory"};
     uint64_t kind = handle >> 48 & 0xff;
     if ((handle & 0xff00000000000000) != handle_mark || kind < 1 || kind > 6)
         return "no handle at all";
@@ -23,16 +26,18 @@ const char *handle_name(uint64_t handle) {
 }
 
 uint64_t random_below(uint64_t n) {
-    // Source: Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", xorshift64*.
+    // Source: Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled",
+    // xorshift64*.
     uint64_t &x = world.random;
     x ^= x >> 12, x ^= x << 25, x ^= x >> 27;
     return (x * 0x2545f4914f6cdd1d >> 11) % n;
 }
 
 const char *kind_name(Kind kind) {
-    static const char *const names[] = {"bounds", "unwritten", "undeclared", "order", "handed-on", "race", "shared-race",
-                                        "barrier", "undefined", "limit", "outstanding", "context", "handle",
-                                        "release", "busy", "host-changed", "unpinned"};
+    static const char *const names[] = {"bounds",       "unwritten",   "undeclared", "order",     "handed-on",
+                                        "race",         "shared-race", "barrier",    "undefined", "limit",
+                                        "outstanding",  "context",     "handle",     "release",   "busy",
+                                        "host-changed", "unpinned"};
     static_assert(sizeof names / sizeof *names == size_t(Kind::kind_count), "each kind has a name");
     return names[size_t(kind)];
 }
@@ -63,7 +68,9 @@ bool take_vram(int device, uint64_t bytes) {
     return true;
 }
 
-void give_vram(int device, uint64_t bytes) { world.devices[size_t(device)].used -= bytes; }
+void give_vram(int device, uint64_t bytes) {
+    world.devices[size_t(device)].used -= bytes;
+}
 
 void refresh_pinned() {
     world.pinned_ranges.clear();
@@ -189,7 +196,8 @@ int Call::wrong(Kind kind, int result, const std::string &message) const {
 }
 
 static std::string wrong_handle(const char *want, uint64_t handle) {
-    return text("handle %#llx is no %s that exists (it names: %s)", (unsigned long long)handle, want, handle_name(handle));
+    return text("handle %#llx is no %s that exists (it names: %s)", (unsigned long long)handle, want,
+                handle_name(handle));
 }
 
 Stream *Call::stream(uint64_t handle) const {

@@ -1,5 +1,5 @@
-// All state behind the cu* functions. One mutex guards everything; an operation's effect runs under it too, so that a
-// run is a sequence that a seed repeats.
+// All state behind the cu* functions. One mutex guards everything; an operation's effect runs under it too,
+// so that a run is a sequence that a seed repeats.
 #pragma once
 
 #include <cstdint>
@@ -70,11 +70,11 @@ struct Operation {
     Context *context = nullptr;
     Engine engine = engine_none;
     uint64_t cost_ns = 0, enqueued_ns = 0;
-    const char *run_name = nullptr;     // for faults: run.kernel, ...; null for events
-    std::vector<uint32_t> after;        // operations of other streams
-    std::function<int()> effect;        // CUresult; empty: none
-    std::vector<Range> ranges;          // device memory it is known to touch
-    bool declared = false;              // ranges are all it may touch
+    const char *run_name = nullptr;         // for faults: run.kernel, ...; null for events
+    std::vector<uint32_t> after;            // operations of other streams
+    std::function<int()> effect;            // CUresult; empty: none
+    std::vector<Range> ranges;              // device memory it is known to touch
+    bool declared = false;                  // ranges are all it may touch
     uint64_t host_base = 0, host_bytes = 0; // pinned memory of a copy
     std::vector<std::shared_ptr<Fresh>> fresh;
 };
@@ -86,7 +86,7 @@ struct Stream {
     Clock clock; // what is known to have run when everything enqueued has
     std::deque<Operation> queue;
     uint64_t free_at = 0;
-    uint32_t last = 0;           // operation enqueued last
+    uint32_t last = 0;            // operation enqueued last
     std::string work = "nothing"; // name of the last one that was no event or wait
 };
 
@@ -153,13 +153,14 @@ struct World {
     std::map<uint64_t, std::unique_ptr<Context>> contexts;
     std::vector<std::unique_ptr<Context>> destroyed; // operations and events may still name them
     std::map<uint64_t, Stream *> stream_handles;
-    std::vector<std::unique_ptr<Stream>> streams; // in the order they were made; destroyed ones until they are empty
+    std::vector<std::unique_ptr<Stream>>
+        streams; // in the order they were made; destroyed ones until they are empty
     std::map<uint64_t, Event> events;
     std::map<uint64_t, Module> modules;
     std::map<uint64_t, Function> functions;
     std::map<uint64_t, PhysicalMemory> physical;
-    std::map<uint64_t, Mapping> mappings;     // by address
-    std::map<uint64_t, uint64_t> reservations; // address -> bytes
+    std::map<uint64_t, Mapping> mappings;       // by address
+    std::map<uint64_t, uint64_t> reservations;  // address -> bytes
     std::map<uint64_t, Allocation> allocations; // by address
     std::map<uint64_t, Pinned> pinned;          // by address
     std::vector<PinnedRange> pinned_ranges;     // the same, for the checks
@@ -173,7 +174,8 @@ struct World {
     std::map<std::string, uint64_t> calls;
     uint64_t call_total = 0, unrecorded_waits = 0, undeclared_launches = 0, most_outstanding = 0;
     std::vector<std::string> struck; // what faults struck, in order
-    uint64_t failed_releases = 0; // releases that a fault made fail: what is left then is not the caller's leak
+    uint64_t failed_releases =
+        0; // releases that a fault made fail: what is left then is not the caller's leak
     std::vector<DeviceWide> device_wide;
     std::vector<Violation> violations;
     std::vector<Traced> trace;
@@ -189,8 +191,8 @@ enum class Needs { nothing, init, context };
 class Call {
   public:
     Call(const char *function, Needs needs);
-    int code = 0;            // not 0: return it at once
-    bool injected = false;   // code comes from a fault
+    int code = 0;          // not 0: return it at once
+    bool injected = false; // code comes from a fault
     Context *context = nullptr;
     std::string name; // without the version, as people write it: cuMemAlloc
 
@@ -214,7 +216,7 @@ int enqueue(const Call &call, Stream *stream, Operation operation, std::string n
 bool run_one(); // false when nothing is outstanding
 void run_until_done(uint32_t operation);
 void run_all(const Call &call, Context *context); // what the call waits for device-wide, recorded
-void observe(uint32_t operation); // the host has seen it complete
+void observe(uint32_t operation);                 // the host has seen it complete
 Clock after(uint32_t operation);
 bool outstanding_touches(uint64_t base, uint64_t bytes, std::string *name);
 bool outstanding_uses_host(uint64_t base, uint64_t bytes, std::string *name);

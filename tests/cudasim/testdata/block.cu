@@ -1,4 +1,5 @@
-// Kernels that only cudasim's own tests launch: shared memory, barriers, warp exchange, and what can go wrong with them.
+// Kernels that only cudasim's own tests launch: shared memory, barriers, warp exchange, and what can go wrong
+// with them.
 #include "common/platform.cuh"
 
 using namespace cuzk;

@@ -1,4 +1,5 @@
-// Kernels that only cudasim's own tests launch: global memory. Some are wrong in one way that a test expects to see.
+// Kernels that only cudasim's own tests launch: global memory. Some are wrong in one way that a test expects
+// to see.
 #include "common/platform.cuh"
 
 using namespace cuzk;
@@ -41,7 +42,9 @@ struct order_args {
 };
 
 // seen[i] is how many threads of the grid came before thread i.
-CUZK_KERNEL(selftest_order, order_args, 64, 1) { global_store(a.seen, global_thread(), global_atomic_add(a.next, 0, 1)); }
+CUZK_KERNEL(selftest_order, order_args, 64, 1) {
+    global_store(a.seen, global_thread(), global_atomic_add(a.next, 0, 1));
+}
 
 struct undefined_args {
     u32 *p;

@@ -8,7 +8,16 @@ struct race_args {
     u32 how, pad;
 };
 
-enum { WRITE_OWN, WRITE_SAME, READ_NEIGHBOUR, READ_AFTER_BARRIER, READ_OTHER_BLOCK, READ_AFTER_EXCHANGE, COUNT, COUNT_AND_READ };
+enum {
+    WRITE_OWN,
+    WRITE_SAME,
+    READ_NEIGHBOUR,
+    READ_AFTER_BARRIER,
+    READ_OTHER_BLOCK,
+    READ_AFTER_EXCHANGE,
+    COUNT,
+    COUNT_AND_READ
+};
 
 // Threads write their own word and then, depending on `how`, meet another thread's.
 CUZK_KERNEL(selftest_race, race_args, 64, 1) {
