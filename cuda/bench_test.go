@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
@@ -194,5 +195,31 @@ func BenchmarkClassify(b *testing.B) {
 		if _, bad := classify(vars, 0, bitmap, indices, values); bad >= 0 {
 			b.Fatal(bad)
 		}
+	}
+}
+
+// BenchmarkLoad times a parameter file on its way to the card, converted and
+// checked there. The file is in the page cache, so that the disk does not
+// count.
+func BenchmarkLoad(b *testing.B) {
+	if !onCard() {
+		b.Skip("times on the simulator mean nothing; CUZK_REQUIRE_GPU=1 runs it on a card")
+	}
+	const log = 22
+	c, err := synth.New(synth.PoRepLike(benchRows(log), 40), 1)
+	require.NoError(b, err)
+	path := filepath.Join(b.TempDir(), "bench.params")
+	file, err := os.Create(path)
+	require.NoError(b, err)
+	require.NoError(b, newMaker(b).card.Write(b.Context(), file, c.Exponents()))
+	require.NoError(b, file.Close())
+	d, _ := open(b, Options{}, cudasim.Config{})
+	for b.Loop() {
+		p, err := srs.Open(path, srs.Options{})
+		require.NoError(b, err)
+		b.SetBytes(p.FileBytes())
+		require.NoError(b, d.Load(b.Context(), p))
+		d.Drop(p)
+		require.NoError(b, p.Release())
 	}
 }

@@ -54,6 +54,20 @@ func TestEveryDomain(t *testing.T) {
 	}
 }
 
+// TestRounds proves witnesses with many more dense values than the list holds.
+func TestRounds(t *testing.T) {
+	rows, list := 1200, 300
+	if onCard() {
+		rows, list = 200_000, 30_000 // several pieces, which end in the middle of rounds
+	}
+	d, _ := open(t, Options{ListScalars: list}, cudasim.Config{})
+	c, p := newMaker(t).circuit(t, synth.Dense(rows, 5), 1)
+	defer func() { assert.NoError(t, p.Release()) }()
+	defer d.Drop(p)
+	r, s := c.Blinding()
+	assert.Equal(t, c.ExpectedProof(r, s), prove(t, d, p, c.Assignment(), r, s))
+}
+
 // TestDensities proves small circuits whose densities are at their extremes.
 func TestDensities(t *testing.T) {
 	d, _ := open(t, Options{}, cudasim.Config{})

@@ -3,8 +3,6 @@ package driver
 import (
 	"fmt"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // Module is a loaded kernel image.
@@ -29,12 +27,9 @@ func (b *Bound) UnloadModule(m *Module) error {
 
 // Function looks a kernel up by name.
 func (b *Bound) Function(m *Module, name string) (Function, error) {
-	c, err := unix.BytePtrFromString(name)
-	if err != nil {
-		return 0, fmt.Errorf("cuda: kernel name %q: %w", name, err)
-	}
 	var f Function
-	err = b.fail(b.d.fn.ModuleGetFunction(&f, m.handle, c), "cuModuleGetFunction", "%s", name)
+	c := append([]byte(name), 0)
+	err := b.fail(b.d.fn.ModuleGetFunction(&f, m.handle, &c[0]), "cuModuleGetFunction", "%s", name)
 	return f, err
 }
 
@@ -96,8 +91,7 @@ type launchScratch struct {
 func newLaunchScratch() (*launchScratch, error) {
 	const rangeBytes = maxRanges * int(unsafe.Sizeof(Range{}))
 	const pointerBytes = 64 // one pointer, padded to keep the rest aligned
-	memory, err := unix.Mmap(-1, 0, maxArgumentBytes+rangeBytes+pointerBytes,
-		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	memory, err := mapMemory(maxArgumentBytes + rangeBytes + pointerBytes)
 	if err != nil {
 		return nil, fmt.Errorf("cuda: mapping %d bytes for launch arguments: %w", maxArgumentBytes+rangeBytes+pointerBytes, err)
 	}
@@ -113,7 +107,7 @@ func newLaunchScratch() (*launchScratch, error) {
 	return s, nil
 }
 
-func (s *launchScratch) free() { _ = unix.Munmap(s.memory) }
+func (s *launchScratch) free() { unmapMemory(s.memory) }
 
 // Start enqueues a kernel. arguments are the bytes of its argument struct,
 // copied before the call returns.

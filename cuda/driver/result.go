@@ -3,8 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
-
-	"golang.org/x/sys/unix"
+	"unsafe"
 )
 
 // Result is CUresult.
@@ -84,11 +83,21 @@ func (d *Driver) fail(code Result, ordinal int, call, detail string, args ...any
 		Name: "unknown name", Text: "unknown error"}
 	var text *byte
 	if d.fn.GetErrorName(code, &text) == Success && text != nil {
-		e.Name = unix.BytePtrToString(text)
+		e.Name = textAt(text)
 	}
 	text = nil
 	if d.fn.GetErrorString(code, &text) == Success && text != nil {
-		e.Text = unix.BytePtrToString(text)
+		e.Text = textAt(text)
 	}
 	return e
+}
+
+// textAt copies a C string.
+func textAt(p *byte) string {
+	n := 0
+	// SAFETY: p points into the driver's constant text, which ends in a zero.
+	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice(p, n))
 }
