@@ -40,16 +40,21 @@ template <class M> CUZK_FN void sub_mod(u32 *r, const u32 *a, const u32 *b) {
 }
 
 
-// acc[j], acc[j+1] += lo, hi of x[j] * y for j = 0, 2, ..., one carry chain.
-// The carry out is left in CC.
-template <int N> CUZK_FN void mad_chain(u32 *acc, const u32 *x, u32 y) {
-    acc[0] = ptx::mad_lo_cc(x[0], y, acc[0]);
-    acc[1] = ptx::madc_hi_cc(x[0], y, acc[1]);
+// acc[j], acc[j+1] += lo, hi of x[j] * y for j = 2, 4, ..., and CC: the rest of
+// a carry chain. The carry out is left in CC.
+template <int N> CUZK_FN void mad_rest(u32 *acc, const u32 *x, u32 y) {
     CUZK_UNROLL
     for (int j = 2; j < N; j += 2) {
         acc[j] = ptx::madc_lo_cc(x[j], y, acc[j]);
         acc[j + 1] = ptx::madc_hi_cc(x[j], y, acc[j + 1]);
     }
+}
+
+// The whole chain, j = 0, 2, ....
+template <int N> CUZK_FN void mad_chain(u32 *acc, const u32 *x, u32 y) {
+    acc[0] = ptx::mad_lo_cc(x[0], y, acc[0]);
+    acc[1] = ptx::madc_hi_cc(x[0], y, acc[1]);
+    mad_rest<N>(acc, x, y);
 }
 
 // Montgomery products keep a running sum T = even + 2^32 odd, each of N limbs:
@@ -104,14 +109,37 @@ template <int N> CUZK_FN void row_add(u32 *even, u32 *odd, const u32 *a, u32 b) 
     even_chain<N>(even, odd, a, b);
 }
 
+// The m that makes the sum divisible.
+template <class M> CUZK_FN u32 quotient_digit(u32 low) {
+    if constexpr (M::INV32 == 0xffffffffu)
+        return ptx::negated(low);
+    else
+        return low * M::INV32;
+}
+
 template <class M> CUZK_FN void row_reduce(u32 *even, u32 *odd, const u32 *mod) {
-    row_add<M::N>(even, odd, mod, even[0] * M::INV32);
+    constexpr int N = M::N;
+    u32 m = quotient_digit<M>(even[0]);
+    if constexpr (M::mod(0) == 1 && M::mod(1) == 0xffffffffu) {
+        // Fr: -m = even[0] here, and m (2^32 - 1) = 2^32 m - m, so the two
+        // lowest limbs of m M take no multiplication.
+        u32 low = ptx::sub_cc(0, m), high = ptx::subc(m, 0);
+        odd[0] = ptx::add_cc(odd[0], low);
+        odd[1] = ptx::addc_cc(odd[1], high);
+        mad_rest<N>(odd, mod + 1, m);
+        even[0] = ptx::add_cc(even[0], m);
+        even[1] = ptx::addc_cc(even[1], 0);
+        mad_rest<N>(even, mod, m);
+        odd[N - 1] = ptx::addc(odd[N - 1], 0);
+    } else {
+        row_add<N>(even, odd, mod, m);
+    }
 }
 
 // A step with no other row than m M.
 template <class M> CUZK_FN void reduce_shift(u32 *even, u32 *odd, const u32 *mod) {
     even[0] = ptx::add_cc(even[0], odd[1]);
-    u32 m = even[0] * M::INV32; // leaves CC alone
+    u32 m = quotient_digit<M>(even[0]); // leaves CC alone
     shift_chain<M::N>(odd, mod, m);
     even_chain<M::N>(even, odd, mod, m);
 }
@@ -224,7 +252,7 @@ template <class M> CUZK_FN void square_mont(u32 *r, const u32 *a) {
     CUZK_UNROLL
     for (int i = 0; i < N; i += 2) {
         if (i == 0) {
-            u32 m = even[0] * M::INV32;
+            u32 m = quotient_digit<M>(even[0]);
             CUZK_UNROLL
             for (int j = 0; j < N; j += 2) {
                 odd[j] = mod[j + 1] * m;

@@ -45,6 +45,7 @@ static u32 mad_lo_cc(u32 a, u32 b, u32 c) { return put((u64)(u32)(a * b) + c); }
 static u32 madc_lo_cc(u32 a, u32 b, u32 c) { return put((u64)(u32)(a * b) + c + carry); }
 static u32 madc_hi_cc(u32 a, u32 b, u32 c) { return put((u64)__umulhi(a, b) + c + carry); }
 static u32 madc_hi(u32 a, u32 b, u32 c) { return put_last((u64)__umulhi(a, b) + c + carry); }
+static u32 negated(u32 x) { return 0 - x; }
 } // namespace ptx
 
 #include "field/chains.cuh"
