@@ -216,7 +216,7 @@ func TestPoolSetWorkers(t *testing.T) {
 			running += by
 			most = max(most, running)
 		}
-		p := NewPool(q, func(int) { count(1); time.Sleep(time.Second); count(-1) })
+		p := NewPool(q, func(int, int) { count(1); time.Sleep(time.Second); count(-1) })
 		for i := range 40 {
 			_, err := q.Push(i, Normal)
 			require.NoError(t, err)
@@ -244,6 +244,32 @@ func TestPoolSetWorkers(t *testing.T) {
 		require.Zero(t, p.Workers())
 		require.Equal(t, 4, most)
 		require.NotEmpty(t, q.Close())
+	})
+
+	t.Run("going down and up while jobs run never makes more than the most set", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			q := NewQueue[int]()
+			p := NewPool(q, func(int, int) { time.Sleep(time.Second) })
+			for i := range 400 {
+				_, err := q.Push(i, Normal)
+				require.NoError(t, err)
+			}
+			for range 20 {
+				p.SetWorkers(16)
+				synctest.Wait()
+				require.Equal(t, 16, p.Live())
+				p.SetWorkers(1)
+				synctest.Wait()
+				require.Equal(t, 16, p.Live(), "they still carry their jobs")
+			}
+			time.Sleep(1100 * time.Millisecond)
+			require.Equal(t, 1, p.Live())
+			p.SetWorkers(3)
+			synctest.Wait()
+			require.Equal(t, 3, p.Live())
+			p.Close()
+			require.Zero(t, p.Live())
+		})
 	})
 }
 
@@ -278,4 +304,61 @@ func TestMisuseIsABug(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestKernelsWaitForAFailedJobsTile: a copy on another stream may be all that
+// is left of a failed job on a block that the next job only computes on.
+func TestKernelsWaitForAFailedJobsTile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 2*mib)
+		on := func(ctx context.Context, t *Ticket, st Stream, d time.Duration) error {
+			return t.Enqueue(ctx, st, func() error {
+				return b.dev.work(int64(t.Number()), st, d, st == Tiles, t.Block(0))
+			}, 0)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_ = b.Run(t.Context(), blocks(1, 2*mib), Work{Compute: func(ctx context.Context, t *Ticket) error {
+				return errors.Join(on(ctx, t, Tiles, time.Second), errOurs)
+			}})
+		})
+		time.Sleep(time.Millisecond)
+		require.NoError(t, b.Run(t.Context(), blocks(1, 2*mib), Work{Compute: func(ctx context.Context, t *Ticket) error {
+			return on(ctx, t, Compute, time.Second)
+		}}))
+		wg.Wait()
+		require.GreaterOrEqual(t, b.dev.now(), 2*time.Second)
+		b.close()
+	})
+}
+
+// TestACopyWaitsForTheJobBeforeOneThatTouchedNothing: a job may claim a block
+// behind one that never uses it, while the one before that still does.
+func TestACopyWaitsForTheJobBeforeOneThatTouchedNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 2*mib)
+		work := func(st Stream) func(context.Context, *Ticket) error {
+			return func(ctx context.Context, t *Ticket) error {
+				return t.Enqueue(ctx, st, func() error {
+					return b.dev.work(int64(t.Number()), st, time.Second, st == Upload, t.Block(0))
+				}, 0)
+			}
+		}
+		var wg sync.WaitGroup
+		for _, w := range []Work{
+			{Compute: work(Compute)},
+			{Compute: func(context.Context, *Ticket) error { time.Sleep(100 * time.Millisecond); return nil }},
+			{Upload: work(Upload)},
+		} {
+			wg.Go(func() {
+				if err := b.Run(t.Context(), blocks(1, 2*mib), w); err != nil {
+					t.Error(err)
+				}
+			})
+			time.Sleep(time.Millisecond) // the order of tickets
+		}
+		wg.Wait()
+		require.GreaterOrEqual(t, b.dev.now(), 2*time.Second)
+		b.close()
+	})
 }

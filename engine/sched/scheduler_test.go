@@ -123,6 +123,10 @@ func (j simJob) compute(ctx context.Context, t *Ticket) error {
 	if len(t.blocks) < 3 {
 		return kernel(j.lasts, 0)
 	}
+	var scratch []int // touched by kernels only, wherever copies ran before
+	if len(t.blocks) > 3 {
+		scratch = []int{3}
+	}
 	last := func() error { return kernel(j.lasts, 0) }
 	switch {
 	case t.set != nil:
@@ -135,7 +139,7 @@ func (j simJob) compute(ctx context.Context, t *Ticket) error {
 		func() error { return kernel(j.product, 0, 1) },
 		func() error { return t.HandOn(1) },
 		func() error { return j.at("one block handed on") },
-		func() error { return kernel(j.subtract, 0, 2) },
+		func() error { return kernel(j.subtract, append([]int{0, 2}, scratch...)...) },
 		func() error { return t.HandOn(2) },
 		last,
 		func() error { return j.at("compute ends") },
