@@ -1,23 +1,19 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/libcuzk/libcuzk/cuda"
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/cpu"
+	"github.com/libcuzk/libcuzk/engine/settings"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 )
-
-// gpuMemoryVariable says how much of each card's memory to use, in bytes or as
-// 12GiB or 500MiB; without it nearly all that is free.
-const gpuMemoryVariable = "CUZK_GPU_MEMORY"
 
 // The one engine of the process, made at the first call that needs it and
 // never closed: the library cannot be unloaded.
@@ -26,30 +22,49 @@ var (
 	shared   *engine.Engine // guarded by engineMu; nil until the first use
 )
 
-// theEngine returns the engine. A failure is not remembered: the next call
-// tries again.
+// environment reads the settings once: a variable that changes later changes
+// nothing.
+var environment = sync.OnceValues(settings.FromEnvironment)
+
+// theEngine returns the engine. A failure of devices is not remembered: the
+// next call tries again.
 func theEngine() (*engine.Engine, error) {
 	engineMu.Lock()
 	defer engineMu.Unlock()
 	if shared == nil {
-		budget, err := parseMemory(os.Getenv(gpuMemoryVariable))
-		if err != nil {
-			return nil, err
-		}
-		e, err := engine.New(engine.Config{
-			// In order of preference.
-			Providers: []backend.Provider{
-				cuda.NewProvider(cuda.Options{BudgetBytes: budget}),
-				cpu.New(cpu.Options{}),
-			},
-			Log: slog.New(logHandler{}),
-		})
+		e, err := newEngine()
 		if err != nil {
 			return nil, err
 		}
 		shared = e
 	}
 	return shared, nil
+}
+
+func newEngine() (*engine.Engine, error) {
+	s, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	log := slog.New(logHandlers(s.Stderr()))
+	config, err := s.Config(log)
+	if err != nil {
+		return nil, err
+	}
+	e, err := engine.New(config)
+	if errors.Is(err, timeline.ErrFile) {
+		return nil, refuse(errValue, "environment variable CUZK_TIMELINE is %q, expected the path of a file that can be made: %v", s.Timeline, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.Timeline != "" {
+		stopAtExit()
+	}
+	if unknown := settings.Unknown(os.Environ()); len(unknown) > 0 {
+		log.Warn("environment variables that are no settings of this library", "names", strings.Join(unknown, ","))
+	}
+	return e, nil
 }
 
 // builtIn says what the back ends of this build are, for people.
@@ -59,22 +74,4 @@ func builtIn() string {
 		gpu = "cuda without kernels"
 	}
 	return fmt.Sprintf("%s, %s", backend.CPU, gpu)
-}
-
-// parseMemory reads the value of gpuMemoryVariable; "" is 0, no setting.
-func parseMemory(text string) (uint64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	number, shift := text, 0
-	for suffix, bits := range map[string]int{"MiB": 20, "GiB": 30} {
-		if before, found := strings.CutSuffix(text, suffix); found {
-			number, shift = strings.TrimSpace(before), bits
-		}
-	}
-	n, err := strconv.ParseUint(number, 10, 64-shift)
-	if err != nil || n == 0 {
-		return 0, refuse(errValue, "environment variable %s is %q, expected a number of bytes, or of MiB or GiB with that unit", gpuMemoryVariable, text)
-	}
-	return n << shift, nil
 }

@@ -1,27 +1,28 @@
 package main
 
 import (
+	"bytes"
+	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
-func TestGPUMemorySetting(t *testing.T) {
-	for text, want := range map[string]uint64{
-		"":            0,
-		"17179869184": 16 << 30,
-		"16GiB":       16 << 30,
-		"16 GiB":      16 << 30,
-		"500MiB":      500 << 20,
-	} {
-		got, err := parseMemory(text)
-		require.NoError(t, err, text)
-		assert.Equal(t, want, got, text)
+func TestBothHandlersGetWhatTheyWant(t *testing.T) {
+	var low, high bytes.Buffer
+	noTime := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
 	}
-	for _, text := range []string{"0", "-1", "1.5GiB", "16GB", "GiB", "16g", "17179869184GiB", "0MiB", " "} {
-		_, err := parseMemory(text)
-		require.ErrorIs(t, err, errValue, text)
-		require.ErrorContains(t, err, gpuMemoryVariable)
-	}
+	log := slog.New(bothHandlers{
+		slog.NewTextHandler(&low, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: noTime}),
+		slog.NewTextHandler(&high, &slog.HandlerOptions{Level: slog.LevelError, ReplaceAttr: noTime}),
+	})
+	log.With("job", 7).WithGroup("card").Debug("proved", "gpu", 0)
+	log.Error("failed")
+	assert.Equal(t, "level=DEBUG msg=proved job=7 card.gpu=0\nlevel=ERROR msg=failed\n", low.String())
+	assert.Equal(t, "level=ERROR msg=failed\n", high.String())
+	assert.Equal(t, logHandler{}, logHandlers(nil))
 }

@@ -20,7 +20,9 @@ import (
 	"github.com/libcuzk/libcuzk/engine/cpu"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/settings"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 	"github.com/libcuzk/libcuzk/engine/vram"
 )
 
@@ -74,6 +76,10 @@ var statuses = []struct {
 	{engine.ErrNoDevice, C.CUZK_ERR_NO_DEVICE},
 	{engine.ErrUnsatisfied, C.CUZK_ERR_UNSATISFIED},
 	{engine.ErrOption, C.CUZK_ERR_VALUE},
+	{settings.ErrInvalid, C.CUZK_ERR_VALUE},
+	{timeline.ErrRecording, C.CUZK_ERR_VALUE},
+	{timeline.ErrNotRecording, C.CUZK_ERR_VALUE},
+	{timeline.ErrFile, C.CUZK_ERR_FILE_IO},
 
 	{groth16.ErrSize, C.CUZK_ERR_SIZE},
 	{groth16.ErrDensity, C.CUZK_ERR_DENSITY},

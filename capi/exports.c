@@ -274,3 +274,31 @@ cuzk_status cuzk_set_log(cuzk_log_fn fn, void *user, int32_t max_level) {
 void cuzkc_log(cuzk_log_fn fn, int32_t level, const char *message, void *user) {
     fn(level, message, user);
 }
+
+cuzk_status cuzk_metrics(char *out, size_t size, size_t *needed) {
+    NOT_FORKED();
+    return cuzkgoMetrics(out, size, needed);
+}
+
+cuzk_status cuzk_timeline_start(const char *path) {
+    NOT_FORKED();
+    return cuzkgoTimelineStart(MUTABLE(char, path));
+}
+
+cuzk_status cuzk_timeline_stop(void) {
+    NOT_FORKED();
+    return cuzkgoTimelineStop();
+}
+
+static int timeline_to_stop;
+
+void cuzkc_stop_timeline_at_exit(void) {
+    __atomic_store_n(&timeline_to_stop, 1, __ATOMIC_RELAXED);
+}
+
+/* Go's threads still run when a process ends by exit() or by returning from
+ * main. One that ends otherwise leaves a file without its last spans. */
+__attribute__((destructor)) static void stop_timeline(void) {
+    if (!forked && __atomic_load_n(&timeline_to_stop, __ATOMIC_RELAXED))
+        cuzkgoTimelineStop();
+}

@@ -17,6 +17,9 @@ void cuzkc_set_last_error(const char *text, size_t length);
  * text for cuzk_last_error if so. */
 int cuzkc_forked(const char *function);
 
+/* Has the timeline completed when the process ends. */
+void cuzkc_stop_timeline_at_exit(void);
+
 /* Calls a log callback: Go cannot call a C function pointer itself. */
 void cuzkc_log(cuzk_log_fn fn, int32_t level, const char *message, void *user);
 

@@ -27,6 +27,10 @@
  * the bytes it does not know are zero, so clear a struct that the library fills
  * in. Sizes are multiples of 8, at most 4096.
  *
+ * Settings. Environment variables, which docs/settings.md lists, are read at the
+ * first call that needs a device. A value that is not allowed makes it, and
+ * every later one, fail with CUZK_ERR_VALUE.
+ *
  * The library cannot be unloaded (dlclose does nothing) and does not work in a
  * child made by fork() without exec(): see docs/embedding.md.
  */
@@ -75,7 +79,7 @@ typedef int32_t cuzk_status;
 #define CUZK_ERR_UNSATISFIED 112  /* the self-check failed: the assignment does not satisfy the circuit */
 
 /* 2xx: the parameter file */
-#define CUZK_ERR_FILE_IO 201        /* open or read failed; the message has the system's reason */
+#define CUZK_ERR_FILE_IO 201        /* open, read or write failed; the message has the system's reason */
 #define CUZK_ERR_FILE_TRUNCATED 202 /* shorter than its own counts say */
 #define CUZK_ERR_FILE_COUNTS 203    /* counts that do not fit each other */
 #define CUZK_ERR_FILE_ENCODING 204  /* a coordinate not below the modulus, or wrong flag bits */
@@ -313,8 +317,9 @@ typedef struct cuzk_device_info {
     uint32_t reserved;
 } cuzk_device_info;
 
-/* Number of devices, usable or not; at least 1, the CPU, which is last.
- * Errors: NULL, ALIGNMENT. */
+/* Number of devices, usable or not; at least 1. The CPU is last, unless the
+ * environment variable CUZK_BACKEND leaves it out.
+ * Errors: NULL, ALIGNMENT, VALUE, NO_DEVICE. */
 cuzk_status cuzk_device_count(uint32_t *out);
 
 /* Set out->struct_size first. Errors: NULL, ALIGNMENT, STRUCT_SIZE, VALUE. */
@@ -343,8 +348,29 @@ typedef void (*cuzk_log_fn)(int32_t level, const char *message, void *user);
 
 /* Sends messages up to max_level to fn; fn = NULL turns the log off. After this
  * returns the former callback is not called again. The library writes nothing
- * to stdout or stderr. Errors: VALUE. */
+ * to stdout, and to stderr only if the environment variable CUZK_LOG says so.
+ * Errors: VALUE. */
 cuzk_status cuzk_set_log(cuzk_log_fn fn, void *user, int32_t max_level);
+
+/* -------------------------------------------------------------- observing --- */
+
+/* Metrics in Prometheus' text format, NUL-terminated, in out[size]. *needed is
+ * the number of bytes they take, with the NUL; it is set also when size is too
+ * small, which is SIZE. With size 0, and out NULL, only *needed is set. What is
+ * in the text: docs/observing.md.
+ * Errors: NULL, ALIGNMENT, SIZE, VALUE. */
+cuzk_status cuzk_metrics(char *out, size_t size, size_t *needed);
+
+/* Records what happens when into a file that Chrome and Perfetto show, until
+ * cuzk_timeline_stop or the end of the process. "%p" in the path stands for the
+ * number of the process. One recording at a time in a process; the environment
+ * variable CUZK_TIMELINE starts one at the first call.
+ * Errors: NULL, VALUE (one is running), FILE_IO. */
+cuzk_status cuzk_timeline_start(const char *path);
+
+/* Ends the recording and completes its file. Errors: VALUE (none is running),
+ * FILE_IO. */
+cuzk_status cuzk_timeline_stop(void);
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,7 @@ const (
 var (
 	ErrRecording    = errors.New("timeline: a recording is running already")
 	ErrNotRecording = errors.New("timeline: no recording is running")
+	ErrFile         = errors.New("timeline: the file cannot be written")
 )
 
 // current is the running recording, or nil.
@@ -71,14 +72,14 @@ func Expand(path string) string {
 }
 
 // Start makes the file, %p in its path standing for the number of the process,
-// and records into it until Stop. Errors: ErrRecording, and those of the file.
+// and records into it until Stop. Errors: ErrRecording, ErrFile.
 func Start(path string) error {
 	if current.Load() != nil {
 		return ErrRecording
 	}
 	file, err := os.Create(Expand(path))
 	if err != nil {
-		return fmt.Errorf("timeline: %w", err)
+		return fmt.Errorf("%w: %w", ErrFile, err)
 	}
 	r := &recording{
 		begin: time.Now(), file: file,
@@ -94,7 +95,7 @@ func Start(path string) error {
 }
 
 // Stop ends the recording and completes its file. Errors: ErrNotRecording,
-// and the first that occurred when writing.
+// ErrFile with the first that occurred when writing.
 func Stop() error {
 	r := current.Swap(nil)
 	if r == nil {
@@ -103,7 +104,7 @@ func Stop() error {
 	close(r.stop)
 	<-r.gone
 	if r.err != nil {
-		return fmt.Errorf("timeline: %w", r.err)
+		return fmt.Errorf("%w: %w", ErrFile, r.err)
 	}
 	return nil
 }

@@ -30,12 +30,16 @@ func harness(t *testing.T) string {
 }
 
 func runSuite(t *testing.T, program, suite, golden string, env []string) {
+	t.Log(strings.TrimSpace(suiteOutput(t, program, suite, golden, env)))
+}
+
+func suiteOutput(t *testing.T, program, suite, golden string, env []string) string {
 	cmd := exec.Command(program, suite, golden, t.TempDir())
 	cmd.Env = append(env, "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0", "UBSAN_OPTIONS=print_stacktrace=1")
 	cmd.WaitDelay = time.Second
 	timer := time.AfterFunc(suiteTimeout, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
-	t.Log(strings.TrimSpace(cbuild.Run(t, cmd)))
+	return cbuild.Run(t, cmd)
 }
 
 func TestHarness(t *testing.T) {

@@ -26,6 +26,8 @@ static const struct {
     {"golden_small", suite_golden_small, false},
     {"jobs", suite_jobs, false},
     {"log", suite_log, false},
+    {"observe", suite_observe, false},
+    {"environment", suite_environment, false},
     {"threads", suite_threads, false},
     {"supraseal", suite_supraseal, false},
     {"supraseal_refusals", suite_supraseal_refusals, false},

@@ -23,6 +23,7 @@ extern const char *scratch_dir; /* empty, for files a suite makes */
 /* Suites. */
 void suite_arguments(void);
 void suite_assignment(void);
+void suite_environment(void);
 void suite_files(void);
 void suite_golden(void);
 void suite_golden_large(void);
@@ -30,6 +31,7 @@ void suite_golden_small(void);
 void suite_handles(void);
 void suite_jobs(void);
 void suite_log(void);
+void suite_observe(void);
 void suite_supraseal(void);
 void suite_supraseal_refusals(void);
 void suite_supraseal_threads(void);

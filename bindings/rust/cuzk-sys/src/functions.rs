@@ -62,4 +62,8 @@ extern "C" {
     pub fn cuzk_set_workers(workers: u32) -> cuzk_status;
 
     pub fn cuzk_set_log(fn_: cuzk_log_fn, user: *mut c_void, max_level: i32) -> cuzk_status;
+
+    pub fn cuzk_metrics(out: *mut c_char, size: usize, needed: *mut usize) -> cuzk_status;
+    pub fn cuzk_timeline_start(path: *const c_char) -> cuzk_status;
+    pub fn cuzk_timeline_stop() -> cuzk_status;
 }

@@ -1,0 +1,66 @@
+package c_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/tests/c/cbuild"
+)
+
+func TestEnvironment(t *testing.T) {
+	program := harness(t)
+	for name, env := range map[string][]string{
+		"valid values":          {"CUZK_BACKEND=cpu", "CUZK_WORKERS=2", "CUZK_VRAM_BUDGET=80%", "CUZK_LOG=off"},
+		"a wrong number":        {"CUZK_WORKERS=65", `EXPECTED_ERROR=CUZK_WORKERS is "65", expected a whole number from 0 to 64`},
+		"a wrong word":          {"CUZK_BACKEND=rocm", `EXPECTED_ERROR=CUZK_BACKEND is "rocm", expected auto, cuda or cpu`},
+		"a wrong size":          {"CUZK_VRAM_BUDGET=16GB", `EXPECTED_ERROR=CUZK_VRAM_BUDGET is "16GB", expected a number of bytes`},
+		"a folder that is none": {"CUZK_TIMELINE=/no/such/folder/t.json", `EXPECTED_ERROR=CUZK_TIMELINE is "/no/such/folder/t.json", expected the path of a file`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runSuite(t, program, "environment", cbuild.Golden(), cbuild.Env(env...))
+		})
+	}
+}
+
+// TestTimelineOfAProcess looks at the file after the process has ended without
+// stopping the recording.
+func TestTimelineOfAProcess(t *testing.T) {
+	program := harness(t)
+	folder := t.TempDir()
+	runSuite(t, program, "golden_small", cbuild.Golden(), cbuild.Env("CUZK_BACKEND=cpu", "CUZK_TIMELINE="+filepath.Join(folder, "%p.json")))
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	text, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	var events []struct{ Name string }
+	require.NoError(t, json.Unmarshal(text, &events), "complete, with its closing bracket")
+	names := map[string]bool{}
+	for _, e := range events {
+		names[e.Name] = true
+	}
+	assert.Subset(t, names, map[string]bool{"queue": true, "partition": true, "quotient": true, "sums": true, "self-check": true})
+}
+
+func TestLogOnStderr(t *testing.T) {
+	program := harness(t)
+	run := func(env ...string) string {
+		var output string
+		t.Run(env[0], func(t *testing.T) {
+			output = suiteOutput(t, program, "golden_small", cbuild.Golden(), cbuild.Env(append(env, "CUZK_BACKEND=cpu", "CUZK_WORKER=3")...))
+		})
+		return output
+	}
+	debug := run("CUZK_LOG=debug")
+	assert.Contains(t, debug, "level=DEBUG msg=proved job=1 partition=0")
+	assert.Contains(t, debug, `level=WARN msg="environment variables that are no settings of this library" names=CUZK_WORKER`)
+	warn := run("CUZK_LOG=warn")
+	assert.NotContains(t, warn, "level=DEBUG")
+	assert.Contains(t, warn, "names=CUZK_WORKER")
+	assert.NotContains(t, run("CUZK_LOG="), "level=")
+}
