@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -23,21 +22,22 @@ type device struct {
 	rows     *timeline.Device
 	waits    *timeline.Row // of the queue
 
+	pool *sched.Pool[*partition]
+
+	opening sync.Mutex                     // held while the provider opens the device
+	opened  atomic.Pointer[backend.Device] // set under opening; nil until the first use
+
 	mu      sync.Mutex
-	opened  backend.Device       // guarded by mu; nil until the first use
-	target  int                  // guarded by mu; workers wanted
-	started bool                 // guarded by mu; workers start with the first job
-	closed  bool                 // guarded by mu
-	stops   []context.CancelFunc // guarded by mu; one a worker that may go on
-	running int                  // guarded by mu; workers not yet gone, surplus ones included
-	numbers map[int]bool         // guarded by mu; of the running workers, from 1
-	gone    sync.WaitGroup       // one for every running worker
+	target  int  // guarded by mu; workers wanted
+	started bool // guarded by mu; workers start with the first job
+	closed  bool // guarded by mu
 }
 
 func newDevice(e *Engine, p backend.Provider, info backend.Info, workers int) *device {
-	d := &device{engine: e, provider: p, info: info, queue: sched.NewQueue[*partition](), numbers: map[int]bool{}}
+	d := &device{engine: e, provider: p, info: info, queue: sched.NewQueue[*partition]()}
 	d.rows = timeline.DeviceOf(info.Backend, info.Ordinal, info.Name)
 	d.waits = d.rows.Row(timeline.Queue, "queue")
+	d.pool = sched.NewPool(d.queue, d.carry)
 	d.target = d.workersFor(workers)
 	return d
 }
@@ -56,19 +56,27 @@ func (d *device) workersFor(n int) int {
 // open makes the device ready at its first use. A failure is not remembered:
 // the next job tries again.
 func (d *device) open() (backend.Device, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
+	d.opening.Lock()
+	defer d.opening.Unlock()
+	if d.isClosed() {
 		return nil, ErrClosed
 	}
-	if d.opened == nil {
+	opened := d.opened.Load()
+	if opened == nil {
 		dev, err := d.provider.Open(d.info.Ordinal)
 		if err != nil {
 			return nil, fmt.Errorf("engine: opening %s %d (%s): %w", d.info.Backend, d.info.Ordinal, d.info.Name, err)
 		}
-		d.opened = dev
+		opened = &dev
+		d.opened.Store(opened)
 	}
-	return d.opened, nil
+	return *opened, nil
+}
+
+func (d *device) isClosed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed
 }
 
 // push queues p and makes sure that there is somebody to take it.
@@ -76,7 +84,7 @@ func (d *device) push(p *partition, prio Priority) (*sched.Entry[*partition], er
 	d.mu.Lock()
 	if !d.started && !d.closed {
 		d.started = true
-		d.adjustLocked()
+		d.pool.SetWorkers(d.target)
 	}
 	d.mu.Unlock()
 	d.load.Add(1)
@@ -91,39 +99,12 @@ func (d *device) push(p *partition, prio Priority) (*sched.Entry[*partition], er
 	return entry, nil
 }
 
-func (d *device) runningWorkers() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.running
-}
-
 func (d *device) setWorkers(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.target = d.workersFor(n)
 	if d.started && !d.closed {
-		d.adjustLocked()
-	}
-}
-
-// adjustLocked starts workers up to the target, or tells the surplus to end
-// after what they carry.
-func (d *device) adjustLocked() {
-	for len(d.stops) < d.target {
-		ctx, stop := context.WithCancel(context.Background())
-		d.stops = append(d.stops, stop)
-		d.running++
-		number := 1
-		for d.numbers[number] {
-			number++
-		}
-		d.numbers[number] = true
-		d.gone.Go(func() { d.work(ctx, number) })
-	}
-	for len(d.stops) > d.target {
-		last := len(d.stops) - 1
-		d.stops[last]()
-		d.stops = d.stops[:last]
+		d.pool.SetWorkers(d.target)
 	}
 }
 
@@ -131,13 +112,14 @@ func (d *device) adjustLocked() {
 func (d *device) close() error {
 	d.mu.Lock()
 	d.closed = true
-	d.target = 0
-	d.adjustLocked()
 	d.mu.Unlock()
 	d.queue.Close()
-	d.gone.Wait()
-	if d.opened == nil {
+	d.pool.Close()
+	d.opening.Lock()
+	defer d.opening.Unlock()
+	opened := d.opened.Load()
+	if opened == nil {
 		return nil
 	}
-	return d.opened.Close()
+	return (*opened).Close()
 }

@@ -110,7 +110,7 @@ func (e *Engine) GPUReason() string { return e.gpuReason }
 func (e *Engine) Devices() []DeviceInfo {
 	list := make([]DeviceInfo, len(e.devices))
 	for i, d := range e.devices {
-		list[i] = DeviceInfo{Info: d.info, Workers: d.runningWorkers()}
+		list[i] = DeviceInfo{Info: d.info, Workers: d.pool.Live()}
 	}
 	return list
 }

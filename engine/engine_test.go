@@ -369,6 +369,7 @@ func TestBadPartitionsStartNothing(t *testing.T) {
 		opt  ProveOptions
 		want error
 	}{
+		"no assignment":              {Partition{}, good, ErrOption},
 		"rows that differ":           {Partition{Assignment: &short}, good, groth16.ErrSize},
 		"r outside the field":        {Partition{Assignment: b.part.Assignment, R: outside}, good, groth16.ErrScalarRange},
 		"s outside the field":        {Partition{Assignment: b.part.Assignment, S: outside}, good, groth16.ErrScalarRange},
@@ -381,6 +382,25 @@ func TestBadPartitionsStartNothing(t *testing.T) {
 			require.Empty(t, s.begun)
 		})
 	}
+}
+
+func TestNilArgumentsAreRefused(t *testing.T) {
+	b := newBench(t, Config{Providers: []backend.Provider{newScripted(backend.CPU, 1)}})
+	_, err := b.Start(t.Context(), nil, []Partition{b.part}, any1())
+	require.ErrorIs(t, err, ErrOption)
+	require.ErrorIs(t, b.set.Verify(b.part.Assignment.Inputs, nil), ErrOption)
+	require.EqualValues(t, 1, b.set.set.pins, "a refused call pins nothing")
+}
+
+func TestWaitersDoNotShareTheirProofs(t *testing.T) {
+	b := newBench(t, Config{Providers: []backend.Provider{newScripted(backend.CPU, 1)}})
+	j := b.start(t, 1, any1())
+	first, err := j.Wait(soon(t))
+	require.NoError(t, err)
+	first[0] = Proof{}
+	second, err := j.Wait(soon(t))
+	require.NoError(t, err)
+	require.NotEqual(t, first, second)
 }
 
 func TestParameterSets(t *testing.T) {

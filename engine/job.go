@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,6 +68,9 @@ var jobIDs atomic.Uint64
 // Errors: those of groth16.Validate, ErrReleased, ErrNoDevice, ErrOption,
 // ErrClosed.
 func (e *Engine) Start(ctx context.Context, s *SRS, parts []Partition, opt ProveOptions) (*Job, error) {
+	if s == nil {
+		return nil, fmt.Errorf("%w: the parameter set is nil", ErrOption)
+	}
 	set, err := s.pin(e)
 	if err != nil {
 		return nil, err
@@ -103,6 +107,7 @@ func (e *Engine) newJob(ctx context.Context, set *paramSet, parts []Partition, o
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
+		j.cancel(ErrClosed)
 		return nil, ErrClosed
 	}
 	e.jobs[j] = struct{}{}
@@ -111,6 +116,9 @@ func (e *Engine) newJob(ctx context.Context, set *paramSet, parts []Partition, o
 }
 
 func validate(p *Partition, counts groth16.Counts) error {
+	if p.Assignment == nil {
+		return fmt.Errorf("%w: the assignment is nil", ErrOption)
+	}
 	if err := groth16.Validate(p.Assignment, counts); err != nil {
 		return err
 	}
@@ -155,6 +163,9 @@ func (j *Job) queueAll(parts []Partition) {
 	// A cancelled job's waiting partitions answer at once instead of waiting
 	// for a worker.
 	context.AfterFunc(j.ctx, func() {
+		if j.ended() {
+			return
+		}
 		for _, p := range queued {
 			j.mu.Lock()
 			entry := p.entry
@@ -219,6 +230,12 @@ func (j *Job) end() {
 	e.ended.Done()
 }
 
+func (j *Job) ended() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.left == 0
+}
+
 // Done is closed when the job has ended and no longer reads its memory.
 func (j *Job) Done() <-chan struct{} { return j.done }
 
@@ -232,7 +249,7 @@ func (j *Job) Wait(ctx context.Context) ([]Proof, error) {
 	if j.err != nil {
 		return nil, j.err
 	}
-	return j.proofs, nil
+	return slices.Clone(j.proofs), nil
 }
 
 // WaitRows returns nil once no A or B of the job is read any more, whatever

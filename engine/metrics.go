@@ -116,15 +116,11 @@ func (d *device) metrics() DeviceMetrics {
 	// carried twice.
 	waiting := d.queue.Len()
 	m := DeviceMetrics{Info: d.info, Waiting: waiting, Carried: max(int(d.load.Load())-waiting, 0)}
-	d.mu.Lock()
-	m.Workers = d.running
-	reporter, _ := d.opened.(backend.Reporter)
-	if d.closed {
-		reporter = nil
-	}
-	d.mu.Unlock()
-	if reporter != nil {
-		m.Stats = reporter.Stats()
+	m.Workers = d.pool.Live()
+	if opened := d.opened.Load(); opened != nil && !d.isClosed() {
+		if reporter, reports := (*opened).(backend.Reporter); reports {
+			m.Stats = reporter.Stats()
+		}
 	}
 	d.counters.mu.Lock()
 	defer d.counters.mu.Unlock()

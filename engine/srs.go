@@ -236,6 +236,9 @@ func domainSize(h int) uint64 {
 // Verify checks a proof from anywhere against the set's verifying key. inputs
 // includes the leading one. Errors: those of groth16.PreparedKey.Verify.
 func (s *SRS) Verify(inputs []fr.Element, proof *Proof) error {
+	if proof == nil {
+		return fmt.Errorf("%w: the proof is nil", ErrOption)
+	}
 	set, err := s.pin(s.engine)
 	if err != nil {
 		return err

@@ -13,27 +13,10 @@ import (
 	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
-// work is one worker: it carries partitions until ctx ends or the queue is
-// closed. A partition that was taken is always carried to its end.
-func (d *device) work(ctx context.Context, number int) {
-	defer func() {
-		d.mu.Lock()
-		d.running--
-		delete(d.numbers, number)
-		d.mu.Unlock()
-	}()
-	row := d.rows.Row(timeline.Host, fmt.Sprintf("worker %d", number))
-	for {
-		p, err := d.queue.Pop(ctx)
-		if err != nil {
-			return
-		}
-		d.carry(p, row)
-	}
-}
-
 // carry proves one partition and gives its job the outcome, whatever it is.
-func (d *device) carry(p *partition, row *timeline.Row) {
+// A partition that was taken from the queue is always carried to its end.
+func (d *device) carry(worker int, p *partition) {
+	row := d.rows.Row(timeline.Host, fmt.Sprintf("worker %d", worker+1))
 	defer d.load.Add(-1)
 	start := time.Now()
 	p.track = &timeline.Task{Row: row, Job: p.job.id, Partition: p.index}
@@ -46,7 +29,7 @@ func (d *device) carry(p *partition, row *timeline.Row) {
 	switch {
 	case err == nil:
 		log.Debug("proved", "stages", p.stages.snapshot())
-	case errors.Is(err, ErrCancelled), errors.Is(err, ErrClosed):
+	case p.job.stopped() != nil: // cancelled, closed, or failed elsewhere
 		log.Debug("stopped", "reason", err)
 	default:
 		log.Error("failed", "error", err)
@@ -78,7 +61,11 @@ func (d *device) prove(p *partition) (proof Proof, err error) {
 		}
 		return Proof{}, err
 	}
-	return p.finish(sums)
+	proof, err = p.finish(sums)
+	if stop := p.job.stopped(); stop != nil {
+		return Proof{}, stop
+	}
+	return proof, err
 }
 
 func (d *device) sums(ctx context.Context, dev backend.Device, p *partition) (*groth16.Sums, error) {

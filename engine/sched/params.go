@@ -133,9 +133,7 @@ func (l *Loading) Enqueue(ctx context.Context, launch func() error) error {
 		return err
 	}
 	defer l.enqueued()
-	s.compute.Lock()
-	defer s.compute.Unlock()
-	return s.checked(launch())
+	return s.checked(s.underComputeLock(launch)())
 }
 
 func (l *Loading) enqueued() {

@@ -1,10 +1,10 @@
 package sched
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 )
 
@@ -64,15 +64,16 @@ type Queue[T any] struct {
 	mu       sync.Mutex
 	nonEmpty *sync.Cond // signalled on Push, Close and the end of a Pop's context
 
-	waiting [levels][]*Entry[T] // guarded by mu; in order of arrival
-	passed  [levels]int         // guarded by mu; pops since the level was served or had nothing waiting
-	closed  bool                // guarded by mu
+	waiting [levels]list.List // guarded by mu; of *Entry[T] in order of arrival
+	passed  [levels]int       // guarded by mu; pops since the level was served or had nothing waiting
+	closed  bool              // guarded by mu
 }
 
 // Entry is one waiting value; it is what Remove takes.
 type Entry[T any] struct {
 	value T
 	level int
+	place *list.Element // guarded by the queue's mu; nil once it was taken out
 }
 
 // NewQueue returns an empty queue.
@@ -94,7 +95,7 @@ func (q *Queue[T]) Push(v T, p Priority) (*Entry[T], error) {
 		return nil, ErrQueueClosed
 	}
 	e := &Entry[T]{value: v, level: p.level()}
-	q.waiting[e.level] = append(q.waiting[e.level], e)
+	e.place = q.waiting[e.level].PushBack(e)
 	q.nonEmpty.Signal()
 	return e, nil
 }
@@ -133,16 +134,19 @@ func (q *Queue[T]) Pop(ctx context.Context) (T, error) {
 func (q *Queue[T]) Remove(e *Entry[T]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	w := &q.waiting[e.level]
-	i := slices.Index(*w, e)
-	if i < 0 {
+	if e.place == nil {
 		return false
 	}
-	*w = slices.Delete(*w, i, i+1)
-	if len(*w) == 0 {
+	q.takeOutLocked(e)
+	if q.waiting[e.level].Len() == 0 {
 		q.passed[e.level] = 0
 	}
 	return true
+}
+
+func (q *Queue[T]) takeOutLocked(e *Entry[T]) {
+	q.waiting[e.level].Remove(e.place)
+	e.place = nil
 }
 
 // Len is the number of waiting values.
@@ -150,8 +154,8 @@ func (q *Queue[T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := 0
-	for _, w := range q.waiting {
-		n += len(w)
+	for l := range q.waiting {
+		n += q.waiting[l].Len()
 	}
 	return n
 }
@@ -164,10 +168,11 @@ func (q *Queue[T]) Close() []T {
 	q.closed = true
 	var left []T
 	for l := levels - 1; l >= 0; l-- {
-		for _, e := range q.waiting[l] {
+		for q.waiting[l].Len() > 0 {
+			e := q.firstLocked(l)
+			q.takeOutLocked(e)
 			left = append(left, e.value)
 		}
-		q.waiting[l] = nil
 	}
 	q.nonEmpty.Broadcast()
 	return left
@@ -178,7 +183,7 @@ func (q *Queue[T]) Close() []T {
 func (q *Queue[T]) nextLevelLocked() int {
 	next, longest := -1, AgeLimit-1
 	for l := range q.waiting {
-		if len(q.waiting[l]) == 0 {
+		if q.waiting[l].Len() == 0 {
 			continue
 		}
 		switch {
@@ -194,14 +199,19 @@ func (q *Queue[T]) nextLevelLocked() int {
 // takeLocked takes the first value of level l, which must have one, and
 // counts it against the levels passed over.
 func (q *Queue[T]) takeLocked(l int) T {
-	v := q.waiting[l][0].value
-	q.waiting[l] = slices.Delete(q.waiting[l], 0, 1)
+	e := q.firstLocked(l)
+	q.takeOutLocked(e)
 	for other := range q.waiting {
-		if other == l || len(q.waiting[other]) == 0 {
+		if other == l || q.waiting[other].Len() == 0 {
 			q.passed[other] = 0
 		} else {
 			q.passed[other]++
 		}
 	}
-	return v
+	return e.value
+}
+
+// firstLocked is what has waited longest at level l, which must have one.
+func (q *Queue[T]) firstLocked(l int) *Entry[T] {
+	return q.waiting[l].Front().Value.(*Entry[T])
 }

@@ -180,7 +180,7 @@ var errOurs = errors.New("test: job fails")
 func (s *schedule) run(all *tally) {
 	queue := NewQueue[*queued]()
 	var left sync.WaitGroup
-	pool := NewPool(queue, func(q *queued) {
+	pool := NewPool(queue, func(_ int, q *queued) {
 		all.wait(q.priority, time.Since(q.pushed))
 		all.end(s.carry(q))
 		q.done()

@@ -224,7 +224,7 @@ func sustained(t *testing.T, budget uint64, resident bool, workers int) (period 
 		queue := NewQueue[int]()
 		var left sync.WaitGroup
 		left.Add(jobs)
-		pool := NewPool(queue, func(int) {
+		pool := NewPool(queue, func(int, int) {
 			defer left.Done()
 			if err := b.Run(context.Background(), n, partition{dev: b.dev}.work()); err != nil {
 				t.Error(err)
