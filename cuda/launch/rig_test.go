@@ -3,6 +3,7 @@ package launch_test
 import (
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"testing"
 	"unsafe"
 
@@ -37,9 +38,23 @@ type rig struct {
 func open(t *testing.T) *rig {
 	t.Helper()
 	if !onCard() {
+		readSources(t)
 		cudasim.New(t, cudasim.Config{Declared: true})
 	}
 	return &rig{cudatest.OpenWithKernels(t), rand.New(rand.NewPCG(1, 2))}
+}
+
+// readSources makes go test run again when a kernel source has changed: it
+// remembers what a test reads itself, not what the compiler it starts reads.
+func readSources(t *testing.T) {
+	t.Helper()
+	sources, err := filepath.Glob("../kernels/*/*.cu*")
+	require.NoError(t, err)
+	require.NotEmpty(t, sources)
+	for _, source := range sources {
+		_, err := os.ReadFile(source)
+		require.NoError(t, err)
+	}
 }
 
 func (r *rig) memory(bytes uint64) launch.Range {
