@@ -49,15 +49,24 @@ need_compilers() {
     need nm binutils
 }
 
+# The images are embedded, so without them the library has the CPU alone.
+kernels() {
+    if [ "$CPU_ONLY" = 1 ]; then
+        rm -f cuda/kernels/images/*.fatbin cuda/kernels/images/.stamp
+    else
+        step kernels cuda/kernels/build.sh
+    fi
+}
+
 lib() {
     need_compilers
-    [ "$CPU_ONLY" = 1 ] || step kernels cuda/kernels/build.sh
+    kernels
     step lib capi/build.sh lib
 }
 
 static() {
     need_compilers
-    [ "$CPU_ONLY" = 1 ] || step kernels cuda/kernels/build.sh
+    kernels
     step static capi/build.sh static
 }
 
@@ -167,7 +176,7 @@ set -- "${args[@]:-lib}"
 case $1 in
 lib) lib ;;
 static) static ;;
-kernels) step kernels cuda/kernels/build.sh ;;
+kernels) kernels ;;
 demo) demo ;;
 test) tests ;;
 lint) lint ;;
