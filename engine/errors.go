@@ -1,6 +1,10 @@
 package engine
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/libcuzk/libcuzk/engine/backend"
+)
 
 // The engine's own errors; those of assignments and proofs are in groth16,
 // those of parameter files in srs. All are matched with errors.Is.
@@ -22,8 +26,9 @@ var (
 	// parameters' own key, so that it was withheld.
 	ErrUnsatisfied = errors.New("engine: self-check failed")
 
-	// ErrInternal is a panic that was contained: a bug of ours.
-	ErrInternal = errors.New("engine: internal error")
+	// ErrInternal is a panic that was contained, in the engine or in a device:
+	// a bug of ours.
+	ErrInternal = backend.ErrInternal
 
 	// ErrOption is an option or setting out of range.
 	ErrOption = errors.New("engine: option out of range")

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/engine/backend"
 )
 
 func TestRangesCoverEveryIndexOnce(t *testing.T) {
@@ -42,7 +44,8 @@ func TestTheFirstErrorStopsTheRest(t *testing.T) {
 func TestAPanicIsAnError(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		err := For(t.Context(), workers, 8, func(int) error { panic("oops") })
-		require.ErrorContains(t, err, "BUG: panic: oops")
+		require.ErrorIs(t, err, backend.ErrInternal)
+		require.ErrorContains(t, err, "panic: oops")
 	}
 }
 
