@@ -18,6 +18,7 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/cpu"
+	"github.com/libcuzk/libcuzk/engine/cpu/mem"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/settings"
@@ -106,6 +107,7 @@ var statuses = []struct {
 	{cuda.ErrBudget, C.CUZK_ERR_DEVICE_MEMORY},
 	{cuda.ErrClosed, C.CUZK_ERR_CLOSED},
 	{cpu.ErrClosed, C.CUZK_ERR_CLOSED},
+	{mem.ErrMemory, C.CUZK_ERR_HOST_MEMORY},
 	{sched.ErrDeviceLost, C.CUZK_ERR_DEVICE_LOST},
 	{sched.ErrNoMemory, C.CUZK_ERR_DEVICE_MEMORY},
 	{sched.ErrClosed, C.CUZK_ERR_CLOSED},

@@ -15,6 +15,8 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine"
+	"github.com/libcuzk/libcuzk/engine/cpu/mem"
+	"github.com/libcuzk/libcuzk/engine/cpu/par"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
@@ -25,10 +27,16 @@ func TestStatusOf(t *testing.T) {
 	for _, s := range statuses {
 		assert.Equal(t, s.status, statusOf(fmt.Errorf("partition 3: %w", s.err)), "%v", s.err)
 	}
+	panicked := par.For(t.Context(), 2, 2, func(int) error { panic("boom") })
+	require.ErrorContains(t, panicked, "boom")
+	_, unmapped := mem.Get[byte](new(mem.Pool), 1<<50)
+	require.Error(t, unmapped)
 	for name, c := range map[string]struct {
 		err  error
 		want int
 	}{
+		"a panic on a goroutine of the CPU":   {fmt.Errorf("cpu: %w", panicked), 901},
+		"a buffer that cannot be had":         {fmt.Errorf("cpu: %w", unmapped), 402},
 		"an error of another package":         {errors.New("surprise"), 901},
 		"a mistake inside a kind of mistakes": {groth16.ErrPopcount, 106},
 		"a wrong number of variables":         {groth16.ErrAuxCount, 107},
@@ -55,6 +63,7 @@ func TestEverySentinelHasAStatus(t *testing.T) {
 		"engine":  "../engine/errors.go",
 		"groth16": "../engine/groth16/errors.go",
 		"srs":     "../engine/srs/errors.go",
+		"mem":     "../engine/cpu/mem/mem.go",
 	} {
 		names := sentinels(t, path)
 		require.NotEmpty(t, names, path)

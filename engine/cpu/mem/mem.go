@@ -4,21 +4,41 @@
 package mem
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 	"unsafe"
 )
 
+// ErrMemory means that the system gave no memory for a buffer.
+var ErrMemory = errors.New("not enough host memory")
+
+// keepFactor bounds what a pool holds, in use and idle, to so many times the
+// most that was in use at one time. A job that goes through two stages, one
+// after the other, with buffers of different sizes, finds all of them idle the
+// next time: two stages take at most twice what the larger takes. Buffers of
+// sizes that only another witness had are the ones given back.
+const keepFactor = 2
+
 // Pool hands out buffers, 4096 bytes aligned and of undefined content. Safe
 // for concurrent use. The zero value is ready.
 type Pool struct {
-	mu     sync.Mutex
-	free   map[int][][]byte // by rounded size; guarded by mu
-	inUse  int              // bytes handed out; guarded by mu
-	idle   int              // bytes in free; guarded by mu
-	peak   int              // largest inUse + idle; guarded by mu
-	closed bool             // guarded by mu
+	mu      sync.Mutex
+	free    map[int][]idleBuffer // by rounded size, oldest first; guarded by mu
+	puts    uint64               // buffers that came back so far; guarded by mu
+	inUse   int                  // bytes handed out; guarded by mu
+	idle    int                  // bytes in free; guarded by mu
+	peakUse int                  // largest inUse since Trim; guarded by mu
+	peak    int                  // largest inUse + idle; guarded by mu
+	closed  bool                 // guarded by mu
+}
+
+// idleBuffer is a buffer and when it came back, in puts of the pool.
+type idleBuffer struct {
+	raw []byte
+	at  uint64
 }
 
 // Buffer is n elements of T from a Pool.
@@ -69,24 +89,51 @@ func (p *Pool) get(n int) ([]byte, error) {
 	n = roundBytes(n)
 	p.mu.Lock()
 	p.inUse += n
+	p.peakUse = max(p.peakUse, p.inUse)
 	if list := p.free[n]; len(list) > 0 {
-		raw := list[len(list)-1]
+		raw := list[len(list)-1].raw
 		p.free[n] = list[:len(list)-1]
 		p.idle -= n
 		p.mu.Unlock()
 		return raw, nil
 	}
+	// Only here does inUse + idle grow.
+	var surplus [][]byte
+	for p.idle > 0 && p.inUse+p.idle > keepFactor*p.peakUse {
+		surplus = append(surplus, p.takeOldestLocked())
+	}
 	p.peak = max(p.peak, p.inUse+p.idle)
 	p.mu.Unlock()
+	releaseAll(surplus)
 
 	raw, err := allocate(n)
+	if err != nil {
+		// What lies idle may be what is missing.
+		releaseAll(p.takeIdle())
+		raw, err = allocate(n)
+	}
 	if err != nil {
 		p.mu.Lock()
 		p.inUse -= n
 		p.mu.Unlock()
-		return nil, fmt.Errorf("mem: buffer of %d bytes: %w", n, err)
+		return nil, fmt.Errorf("mem: %w: buffer of %d bytes: %w", ErrMemory, n, err)
 	}
 	return raw, nil
+}
+
+// takeOldestLocked removes the buffer that has been idle for longest; there is
+// one.
+func (p *Pool) takeOldestLocked() []byte {
+	class, oldest := 0, p.puts
+	for n, list := range p.free {
+		if len(list) > 0 && list[0].at < oldest {
+			class, oldest = n, list[0].at
+		}
+	}
+	raw := p.free[class][0].raw
+	p.free[class] = slices.Delete(p.free[class], 0, 1)
+	p.idle -= class
+	return raw
 }
 
 func (p *Pool) put(raw []byte) {
@@ -99,24 +146,39 @@ func (p *Pool) put(raw []byte) {
 		return
 	}
 	if p.free == nil {
-		p.free = map[int][][]byte{}
+		p.free = map[int][]idleBuffer{}
 	}
-	p.free[n] = append(p.free[n], raw)
+	p.free[n] = append(p.free[n], idleBuffer{raw, p.puts})
+	p.puts++
 	p.idle += n
 	p.mu.Unlock()
 }
 
-// Trim gives idle buffers back to the system.
-func (p *Pool) Trim() {
+// takeIdle removes all idle buffers.
+func (p *Pool) takeIdle() (taken [][]byte) {
 	p.mu.Lock()
-	free := p.free
-	p.free, p.idle = nil, 0
-	p.mu.Unlock()
-	for _, list := range free {
-		for _, raw := range list {
-			release(raw)
+	defer p.mu.Unlock()
+	for _, list := range p.free {
+		for _, b := range list {
+			taken = append(taken, b.raw)
 		}
 	}
+	p.free, p.idle = nil, 0
+	return taken
+}
+
+func releaseAll(buffers [][]byte) {
+	for _, raw := range buffers {
+		release(raw)
+	}
+}
+
+// Trim gives idle buffers back to the system and forgets how much was in use.
+func (p *Pool) Trim() {
+	p.mu.Lock()
+	p.peakUse = p.inUse
+	p.mu.Unlock()
+	releaseAll(p.takeIdle())
 }
 
 // Close trims the pool and makes every later Release go to the system.

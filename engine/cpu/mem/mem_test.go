@@ -70,10 +70,83 @@ func TestABufferOutlivesTheClosedPool(t *testing.T) {
 func TestTooLargeABufferIsAnError(t *testing.T) {
 	p := new(Pool)
 	defer p.Close()
-	_, err := Get[byte](p, 1<<50)
-	require.ErrorContains(t, err, "bytes")
-	inUse, _ := p.UsedBytes()
+	kept, err := Get[byte](p, 5000)
+	require.NoError(t, err)
+	kept.Release()
+	_, err = Get[byte](p, 1<<50)
+	require.ErrorIs(t, err, ErrMemory)
+	require.ErrorContains(t, err, "buffer of 1125899906842624 bytes")
+	inUse, idle := p.UsedBytes()
 	assert.Zero(t, inUse)
+	assert.Zero(t, idle, "idle memory is given back before a buffer is refused")
+}
+
+// use takes buffers of the given sizes at one time and gives them back.
+func use(t *testing.T, p *Pool, sizes ...int) {
+	t.Helper()
+	var buffers []*Buffer[byte]
+	for _, n := range sizes {
+		b, err := Get[byte](p, n)
+		require.NoError(t, err)
+		buffers = append(buffers, b)
+	}
+	for _, b := range buffers {
+		b.Release()
+	}
+}
+
+func TestIdleMemoryDoesNotGrowWithTheVarietyOfSizes(t *testing.T) {
+	p := new(Pool)
+	defer p.Close()
+	const largest = 1 << 20
+	for i := range 300 {
+		use(t, p, largest*(i%60+1)/60, 1<<14)
+		inUse, idle := p.UsedBytes()
+		assert.Zero(t, inUse)
+		assert.LessOrEqual(t, idle, keepFactor*(largest+1<<14))
+	}
+	assert.LessOrEqual(t, p.PeakBytes(), keepFactor*(largest+1<<14))
+}
+
+func TestTheNextJobFindsTheBuffersOfAllStages(t *testing.T) {
+	p := new(Pool)
+	defer p.Close()
+	stages := [][]int{{1 << 20, 3 << 20}, {1 << 19, 5 << 18, 2 << 20}}
+	job := func() {
+		for _, sizes := range stages {
+			use(t, p, sizes...)
+		}
+	}
+	job()
+	peak := p.PeakBytes()
+	assert.Equal(t, 4<<20+1<<19+5<<18+2<<20, peak, "all sizes are different, so none serves twice")
+	use(t, p, 1<<17) // another witness
+	for range 3 {
+		job()
+	}
+	inUse, idle := p.UsedBytes()
+	assert.Zero(t, inUse)
+	assert.Equal(t, peak+1<<17, idle, "nothing was given back: it fits twice the most in use")
+}
+
+func TestTheBufferThatWasIdleForLongestGoesFirst(t *testing.T) {
+	p := new(Pool)
+	defer p.Close()
+	for _, n := range []int{8 << 12, 7 << 12, 6 << 12} { // at most 8 pages in use, so 16 are kept
+		use(t, p, n)
+	}
+	free := func() (sizes []int) {
+		for n, list := range p.free {
+			for range list {
+				sizes = append(sizes, n>>12)
+			}
+		}
+		return sizes
+	}
+	assert.ElementsMatch(t, []int{7, 6}, free())
+	use(t, p, 7<<12) // now the younger one
+	use(t, p, 5<<12)
+	assert.ElementsMatch(t, []int{7, 5}, free())
 }
 
 func TestBuffersFromManyGoroutinesDoNotOverlap(t *testing.T) {
