@@ -19,23 +19,47 @@
 
 namespace cuzk {
 
-CUZK_FN u32 thread_x() { return threadIdx.x; }
-CUZK_FN u32 block_threads() { return blockDim.x; }
-CUZK_FN u32 block_x() { return blockIdx.x; }
-CUZK_FN u32 block_y() { return blockIdx.y; }
-CUZK_FN u32 grid_x() { return gridDim.x; }
+CUZK_FN u32 thread_x() {
+    return threadIdx.x;
+}
+CUZK_FN u32 block_threads() {
+    return blockDim.x;
+}
+CUZK_FN u32 block_x() {
+    return blockIdx.x;
+}
+CUZK_FN u32 block_y() {
+    return blockIdx.y;
+}
+CUZK_FN u32 grid_x() {
+    return gridDim.x;
+}
 
-CUZK_FN void block_barrier() { __syncthreads(); }
+CUZK_FN void block_barrier() {
+    __syncthreads();
+}
 
 // All 32 lanes of the warp must call these together.
-CUZK_FN u32 warp_shuffle(u32 v, u32 from_lane) { return __shfl_sync(0xffffffffu, v, from_lane); }
-CUZK_FN u32 warp_ballot(bool p) { return __ballot_sync(0xffffffffu, p); }
+CUZK_FN u32 warp_shuffle(u32 v, u32 from_lane) {
+    return __shfl_sync(0xffffffffu, v, from_lane);
+}
+CUZK_FN u32 warp_ballot(bool p) {
+    return __ballot_sync(0xffffffffu, p);
+}
 
-CUZK_FN u32 popcount32(u32 v) { return __popc(v); }
-CUZK_FN u32 reverse32(u32 v) { return __brev(v); }
-CUZK_FN u32 swap_bytes32(u32 v) { return __byte_perm(v, 0, 0x0123); }
+CUZK_FN u32 popcount32(u32 v) {
+    return __popc(v);
+}
+CUZK_FN u32 reverse32(u32 v) {
+    return __brev(v);
+}
+CUZK_FN u32 swap_bytes32(u32 v) {
+    return __byte_perm(v, 0, 0x0123);
+}
 // The index of the lowest set bit; v is not 0.
-CUZK_FN u32 lowest_bit(u32 v) { return __ffs(v) - 1; }
+CUZK_FN u32 lowest_bit(u32 v) {
+    return __ffs(v) - 1;
+}
 
 // Global memory. Elements whose size is a multiple of 16 bytes are aligned to
 // 16 and move in 16-byte accesses.
@@ -81,9 +105,17 @@ template <class T> CUZK_FN void global_store(T *p, u64 i, const T &v) {
 }
 
 // Atomics return the value before the operation.
-CUZK_FN u32 global_atomic_add(u32 *p, u64 i, u32 v) { return atomicAdd(p + i, v); }
-CUZK_FN u32 global_atomic_min(u32 *p, u64 i, u32 v) { return atomicMin(p + i, v); }
-CUZK_FN u32 global_atomic_or(u32 *p, u64 i, u32 v) { return atomicOr(p + i, v); }
-CUZK_FN u32 shared_atomic_add(u32 *p, u32 i, u32 v) { return atomicAdd(p + i, v); }
+CUZK_FN u32 global_atomic_add(u32 *p, u64 i, u32 v) {
+    return atomicAdd(p + i, v);
+}
+CUZK_FN u32 global_atomic_min(u32 *p, u64 i, u32 v) {
+    return atomicMin(p + i, v);
+}
+CUZK_FN u32 global_atomic_or(u32 *p, u64 i, u32 v) {
+    return atomicOr(p + i, v);
+}
+CUZK_FN u32 shared_atomic_add(u32 *p, u32 i, u32 v) {
+    return atomicAdd(p + i, v);
+}
 
 } // namespace cuzk

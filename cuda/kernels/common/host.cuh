@@ -44,9 +44,13 @@ void cuzk_sim_access(const void *address, size_t bytes, int mode);
 
 #define CUZK_KERNEL(name, args, threads, blocks)                                                             \
     static void name##_body(const args &a);                                                                  \
-    extern "C" void name(const void *a) { name##_body(*static_cast<const args *>(a)); }                      \
+    extern "C" void name(const void *a) {                                                                    \
+        name##_body(*static_cast<const args *>(a));                                                          \
+    }                                                                                                        \
     static const cuzk_sim_kernel name##_entry = {#name, name, sizeof(args), threads};                        \
-    __attribute__((constructor)) static void name##_register() { cuzk_sim_register(&name##_entry); }         \
+    __attribute__((constructor)) static void name##_register() {                                             \
+        cuzk_sim_register(&name##_entry);                                                                    \
+    }                                                                                                        \
     static void name##_body(const args &a)
 
 #define CUZK_SHARED(type, name, count)                                                                       \
@@ -55,19 +59,41 @@ void cuzk_sim_access(const void *address, size_t bytes, int mode);
 
 namespace cuzk {
 
-inline u32 thread_x() { return cuzk_sim_self()->thread_x; }
-inline u32 block_threads() { return cuzk_sim_self()->block_threads; }
-inline u32 block_x() { return cuzk_sim_self()->block_x; }
-inline u32 block_y() { return cuzk_sim_self()->block_y; }
-inline u32 grid_x() { return cuzk_sim_self()->grid_x; }
+inline u32 thread_x() {
+    return cuzk_sim_self()->thread_x;
+}
+inline u32 block_threads() {
+    return cuzk_sim_self()->block_threads;
+}
+inline u32 block_x() {
+    return cuzk_sim_self()->block_x;
+}
+inline u32 block_y() {
+    return cuzk_sim_self()->block_y;
+}
+inline u32 grid_x() {
+    return cuzk_sim_self()->grid_x;
+}
 
-inline void block_barrier() { cuzk_sim_barrier(); }
-inline u32 warp_shuffle(u32 v, u32 from_lane) { return cuzk_sim_shuffle(v, from_lane); }
-inline u32 warp_ballot(bool p) { return cuzk_sim_ballot(p); }
+inline void block_barrier() {
+    cuzk_sim_barrier();
+}
+inline u32 warp_shuffle(u32 v, u32 from_lane) {
+    return cuzk_sim_shuffle(v, from_lane);
+}
+inline u32 warp_ballot(bool p) {
+    return cuzk_sim_ballot(p);
+}
 
-inline u32 popcount32(u32 v) { return (u32)__builtin_popcount(v); }
-inline u32 swap_bytes32(u32 v) { return __builtin_bswap32(v); }
-inline u32 lowest_bit(u32 v) { return (u32)__builtin_ctz(v); }
+inline u32 popcount32(u32 v) {
+    return (u32)__builtin_popcount(v);
+}
+inline u32 swap_bytes32(u32 v) {
+    return __builtin_bswap32(v);
+}
+inline u32 lowest_bit(u32 v) {
+    return (u32)__builtin_ctz(v);
+}
 inline u32 reverse32(u32 v) {
     v = (v >> 1 & 0x55555555u) | (v & 0x55555555u) << 1;
     v = (v >> 2 & 0x33333333u) | (v & 0x33333333u) << 2;
@@ -79,7 +105,9 @@ template <class T> inline T global_load(const T *p, u64 i) {
     cuzk_sim_access(p + i, sizeof(T), CUZK_SIM_READ);
     return p[i];
 }
-template <class T> inline T constant_load(const T *p, u64 i) { return global_load(p, i); }
+template <class T> inline T constant_load(const T *p, u64 i) {
+    return global_load(p, i);
+}
 template <class T> inline void global_store(T *p, u64 i, const T &v) {
     cuzk_sim_access(p + i, sizeof(T), CUZK_SIM_WRITE);
     p[i] = v;

@@ -28,13 +28,21 @@ constexpr u32 FULL_WARP = 0xffffffffu;
 constexpr u32 NONE = 0xffffffffu;
 
 // The number of this thread in the whole grid's x dimension, and the count.
-CUZK_FN u64 global_thread() { return (u64)block_x() * block_threads() + thread_x(); }
-CUZK_FN u64 global_threads() { return (u64)grid_x() * block_threads(); }
+CUZK_FN u64 global_thread() {
+    return (u64)block_x() * block_threads() + thread_x();
+}
+CUZK_FN u64 global_threads() {
+    return (u64)grid_x() * block_threads();
+}
 
-CUZK_FN u32 lane() { return thread_x() % WARP; }
+CUZK_FN u32 lane() {
+    return thread_x() % WARP;
+}
 
 // Reverses the low `bits` bits of i; bits may be 0.
-CUZK_FN u32 bit_reverse(u32 i, u32 bits) { return bits == 0 ? 0 : reverse32(i) >> (32 - bits); }
+CUZK_FN u32 bit_reverse(u32 i, u32 bits) {
+    return bits == 0 ? 0 : reverse32(i) >> (32 - bits);
+}
 
 // Sum over the lanes up to and including this one; all 32 lanes must call.
 CUZK_FN u32 warp_inclusive_sum(u32 v) {

@@ -39,7 +39,6 @@ template <class M> CUZK_FN void sub_mod(u32 *r, const u32 *a, const u32 *b) {
     r[M::N - 1] = ptx::addc(r[M::N - 1], M::mod(M::N - 1) & mask);
 }
 
-
 // acc[j], acc[j+1] += lo, hi of x[j] * y for j = 2, 4, ..., and CC: the rest of
 // a carry chain. The carry out is left in CC.
 template <int N> CUZK_FN void mad_rest(u32 *acc, const u32 *x, u32 y) {

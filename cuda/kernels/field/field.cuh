@@ -77,7 +77,8 @@ template <class M> struct alignas(16) Field {
     CUZK_FN static Field sum_of_products(const Field &a, const Field &b, const Field &c, const Field &d) {
         return product_sum(a, b, c, d);
     }
-    CUZK_FN static Field difference_of_products(const Field &a, const Field &b, const Field &c, const Field &d) {
+    CUZK_FN static Field difference_of_products(const Field &a, const Field &b, const Field &c,
+                                                const Field &d) {
         return product_sum(a, b, -c, d);
     }
 

@@ -3,9 +3,15 @@
 
 typedef unsigned __int128 u128;
 
-template <class M> inline void get64(u64 *x, const u32 *a) { memcpy(x, a, 4 * M::N); }
-template <class M> inline void put64(u32 *r, const u64 *x) { memcpy(r, x, 4 * M::N); }
-template <class M> constexpr u64 mod64(int i) { return (u64)M::mod(2 * i) | (u64)M::mod(2 * i + 1) << 32; }
+template <class M> inline void get64(u64 *x, const u32 *a) {
+    memcpy(x, a, 4 * M::N);
+}
+template <class M> inline void put64(u32 *r, const u64 *x) {
+    memcpy(r, x, 4 * M::N);
+}
+template <class M> constexpr u64 mod64(int i) {
+    return (u64)M::mod(2 * i) | (u64)M::mod(2 * i + 1) << 32;
+}
 
 template <class M> inline void reduce_once64(u64 *x) {
     constexpr int N = M::N / 2;
@@ -86,7 +92,9 @@ template <class M> inline void mul_mont(u32 *r, const u32 *a, const u32 *b) {
     put64<M>(r, t);
 }
 
-template <class M> inline void square_mont(u32 *r, const u32 *a) { mul_mont<M>(r, a, a); }
+template <class M> inline void square_mont(u32 *r, const u32 *a) {
+    mul_mont<M>(r, a, a);
+}
 
 // A reduced sum is the same however it is computed.
 template <class M, int K>

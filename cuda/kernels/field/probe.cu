@@ -27,9 +27,15 @@ template <class F> CUZK_FN void probe_field(const ProbeFieldArgs<F> &a) {
     global_store(a.out, 8 * i + 7, x.to_montgomery());
 }
 
-CUZK_KERNEL(cuzk_probe_fr, ProbeFieldArgs<Fr>, 128, 1) { probe_field<Fr>(a); }
-CUZK_KERNEL(cuzk_probe_fp, ProbeFieldArgs<Fp>, 128, 1) { probe_field<Fp>(a); }
-CUZK_KERNEL(cuzk_probe_fp2, ProbeFieldArgs<Fp2>, 128, 1) { probe_field<Fp2>(a); }
+CUZK_KERNEL(cuzk_probe_fr, ProbeFieldArgs<Fr>, 128, 1) {
+    probe_field<Fr>(a);
+}
+CUZK_KERNEL(cuzk_probe_fp, ProbeFieldArgs<Fp>, 128, 1) {
+    probe_field<Fp>(a);
+}
+CUZK_KERNEL(cuzk_probe_fp2, ProbeFieldArgs<Fp2>, 128, 1) {
+    probe_field<Fp2>(a);
+}
 
 template <class G> struct ProbePointArgs {
     const Affine<typename G::F> *p, *q; // p[n], q[n]
@@ -57,7 +63,11 @@ template <class G> CUZK_FN void probe_points(const ProbePointArgs<G> &a) {
     global_store(a.out, 5 * i + 4, Point::from(p).times(1000003));
 }
 
-CUZK_KERNEL(cuzk_probe_g1, ProbePointArgs<G1>, 128, 1) { probe_points<G1>(a); }
-CUZK_KERNEL(cuzk_probe_g2, ProbePointArgs<G2>, 128, 1) { probe_points<G2>(a); }
+CUZK_KERNEL(cuzk_probe_g1, ProbePointArgs<G1>, 128, 1) {
+    probe_points<G1>(a);
+}
+CUZK_KERNEL(cuzk_probe_g2, ProbePointArgs<G2>, 128, 1) {
+    probe_points<G2>(a);
+}
 
 } // namespace cuzk

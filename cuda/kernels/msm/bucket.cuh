@@ -15,11 +15,11 @@ namespace cuzk {
 
 template <class G> struct AccumulateArgs {
     const Affine<typename G::F> *points;
-    const u32 *sorted;                // bit 31: subtract
-    const u32 *offsets;               // offsets[buckets_n + 1] into sorted
-    XYZZ<typename G::F> *buckets;     // empty buckets are not written
-    XYZZ<typename G::F> *heads;       // heads[runs]
-    u32 *head_buckets;                // head_buckets[runs], NONE where there is no head
+    const u32 *sorted;            // bit 31: subtract
+    const u32 *offsets;           // offsets[buckets_n + 1] into sorted
+    XYZZ<typename G::F> *buckets; // empty buckets are not written
+    XYZZ<typename G::F> *heads;   // heads[runs]
+    u32 *head_buckets;            // head_buckets[runs], NONE where there is no head
     u32 buckets_n, run, runs;
     u32 pad;
 };
@@ -34,7 +34,8 @@ CUZK_FN u32 bucket_after(const u32 *offsets, u32 b, u32 n, u32 e) {
 
 // The run's part of bucket b: a head if an earlier run has started it.
 template <class G>
-CUZK_FN void store_bucket(const AccumulateArgs<G> &a, u64 run, u32 b, u32 head, const XYZZ<typename G::F> &sum) {
+CUZK_FN void store_bucket(const AccumulateArgs<G> &a, u64 run, u32 b, u32 head,
+                          const XYZZ<typename G::F> &sum) {
     if (b == head)
         global_store(a.heads, run, sum);
     else

@@ -6,9 +6,15 @@ namespace cuzk {
 
 constexpr u32 SUM_THREADS = 128;
 
-CUZK_KERNEL(cuzk_msm_g1_merge, MergeArgs<G1>, 128, 2) { merge<G1>(a); }
-CUZK_KERNEL(cuzk_msm_g1_merge_levels, MergeArgs<G1>, 128, 1) { merge_levels<G1>(a); }
-CUZK_KERNEL(cuzk_msm_g1_reduce, ReduceArgs<G1>, 128, 2) { reduce<G1>(a); }
+CUZK_KERNEL(cuzk_msm_g1_merge, MergeArgs<G1>, 128, 2) {
+    merge<G1>(a);
+}
+CUZK_KERNEL(cuzk_msm_g1_merge_levels, MergeArgs<G1>, 128, 1) {
+    merge_levels<G1>(a);
+}
+CUZK_KERNEL(cuzk_msm_g1_reduce, ReduceArgs<G1>, 128, 2) {
+    reduce<G1>(a);
+}
 CUZK_KERNEL(cuzk_msm_g1_sum, SumArgs<G1>, SUM_THREADS, 2) {
     CUZK_SHARED(XYZZ<Fp>, half, SUM_THREADS / 2);
     sum_points<G1>(a, half);

@@ -9,7 +9,9 @@
 
 namespace cuzk {
 
-CUZK_KERNEL(cuzk_msm_g1_accumulate, AccumulateArgs<G1>, 128, 3) { accumulate<G1>(a); }
+CUZK_KERNEL(cuzk_msm_g1_accumulate, AccumulateArgs<G1>, 128, 3) {
+    accumulate<G1>(a);
+}
 CUZK_KERNEL(cuzk_sums_g1_ones, OnesArgs<G1>, ONES_THREADS, 3) {
     CUZK_SHARED(u32, list, ONES_TILE);
     CUZK_SHARED(XYZZ<Fp>, half, ONES_THREADS / 2);

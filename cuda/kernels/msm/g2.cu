@@ -7,10 +7,18 @@ namespace cuzk {
 
 constexpr u32 SUM_THREADS = 64;
 
-CUZK_KERNEL(cuzk_msm_g2_accumulate, AccumulateArgs<G2>, 128, 2) { accumulate<G2>(a); }
-CUZK_KERNEL(cuzk_msm_g2_merge, MergeArgs<G2>, 128, 2) { merge<G2>(a); }
-CUZK_KERNEL(cuzk_msm_g2_merge_levels, MergeArgs<G2>, 128, 1) { merge_levels<G2>(a); }
-CUZK_KERNEL(cuzk_msm_g2_reduce, ReduceArgs<G2>, 128, 2) { reduce<G2>(a); }
+CUZK_KERNEL(cuzk_msm_g2_accumulate, AccumulateArgs<G2>, 128, 2) {
+    accumulate<G2>(a);
+}
+CUZK_KERNEL(cuzk_msm_g2_merge, MergeArgs<G2>, 128, 2) {
+    merge<G2>(a);
+}
+CUZK_KERNEL(cuzk_msm_g2_merge_levels, MergeArgs<G2>, 128, 1) {
+    merge_levels<G2>(a);
+}
+CUZK_KERNEL(cuzk_msm_g2_reduce, ReduceArgs<G2>, 128, 2) {
+    reduce<G2>(a);
+}
 CUZK_KERNEL(cuzk_msm_g2_sum, SumArgs<G2>, SUM_THREADS, 2) {
     CUZK_SHARED(XYZZ<Fp2>, half, SUM_THREADS / 2);
     sum_points<G2>(a, half);

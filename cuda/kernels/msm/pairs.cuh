@@ -11,8 +11,8 @@ struct SortArgs {
     const Fr *scalars; // scalars[n], Montgomery
     // Where the points are, NONE to leave one out; null: at i.
     const u32 *positions;
-    u32 *counts; // counts[windows << (c - 1)]: the histogram adds, scatter uses them as cursors
-    u32 *sorted; // the values, by bucket: scatter writes
+    u32 *counts;        // counts[windows << (c - 1)]: the histogram adds, scatter uses them as cursors
+    u32 *sorted;        // the values, by bucket: scatter writes
     u32 k[DIGIT_LIMBS]; // digits.cuh
     u32 n, c, first_window, windows;
     u32 pad;

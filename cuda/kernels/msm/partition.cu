@@ -27,8 +27,8 @@ constexpr u32 SCATTER_WINDOWS = 2;
 typedef u64 Entry;
 
 struct PartitionArgs {
-    SortArgs sort;   // counts: counts[P], added to, or cursors; sorted: not used
-    Entry *entries;  // by partition: scatter writes
+    SortArgs sort;  // counts: counts[P], added to, or cursors; sorted: not used
+    Entry *entries; // by partition: scatter writes
     u32 partitions, low;
     u32 tile; // scalars a block takes at a time
     u32 pad;

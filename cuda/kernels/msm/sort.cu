@@ -34,8 +34,12 @@ template <bool SCATTER> CUZK_FN void sort_pass(const SortArgs &a) {
     }
 }
 
-CUZK_KERNEL(cuzk_msm_histogram, SortArgs, 256, 2) { sort_pass<false>(a); }
-CUZK_KERNEL(cuzk_msm_scatter, SortArgs, 256, 2) { sort_pass<true>(a); }
+CUZK_KERNEL(cuzk_msm_histogram, SortArgs, 256, 2) {
+    sort_pass<false>(a);
+}
+CUZK_KERNEL(cuzk_msm_scatter, SortArgs, 256, 2) {
+    sort_pass<true>(a);
+}
 
 // words[i] = value. One thread a word.
 struct FillArgs {

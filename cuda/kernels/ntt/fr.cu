@@ -98,7 +98,7 @@ CUZK_KERNEL(cuzk_quotient_rows, RowsArgs, 256, 2) {
 
 // a = a b. One thread an element.
 struct ProductArgs {
-    Fr *a;       // in place
+    Fr *a; // in place
     const Fr *b;
     u32 n;
     u32 pad;

@@ -39,7 +39,9 @@ struct alignas(16) Half {
     u32 word[4];
 };
 constexpr u32 PADDED = TILE + TILE / 8 + TILE / 64;
-CUZK_FN u32 padded(u32 i) { return i + (i >> 3) + (i >> 6); }
+CUZK_FN u32 padded(u32 i) {
+    return i + (i >> 3) + (i >> 6);
+}
 
 CUZK_FN void exchange_put(Half *shared, u32 i, const Fr &x) {
     CUZK_UNROLL

@@ -18,10 +18,10 @@ enum PointFault {
 };
 
 template <class G> struct DecodeArgs {
-    const u32 *file;              // file[n * words of a point]
+    const u32 *file;               // file[n * words of a point]
     Affine<typename G::F> *points; // slot(first + i) is written for i < n + fill
-    u32 *status;                  // [0] least index of a bad point, [1] of an infinity; lowered
-    u32 *faults;                  // faults[k - 1] += points with PointFault k
+    u32 *status;                   // [0] least index of a bad point, [1] of an infinity; lowered
+    u32 *faults;                   // faults[k - 1] += points with PointFault k
     u32 n, first;
     u32 fill;     // this many slots after the n are set to infinity
     u32 log_size; // slot(i) = i with its log_size low bits reversed; 0: slot(i) = i
@@ -61,8 +61,7 @@ template <> struct Coordinates<Fp2> {
     }
 };
 
-template <class G>
-CUZK_FN u32 decode_point(const u32 *file, u64 word, Affine<typename G::F> &out) {
+template <class G> CUZK_FN u32 decode_point(const u32 *file, u64 word, Affine<typename G::F> &out) {
     typedef typename G::F F;
     constexpr u32 WORDS = Coordinates<F>::WORDS;
     u32 flags = swap_bytes32(constant_load(file, word)) >> 29;
@@ -103,8 +102,12 @@ template <class G> CUZK_FN void decode(const DecodeArgs<G> &a) {
     global_store(a.points, a.log_size ? bit_reverse(index, a.log_size) : index, p);
 }
 
-CUZK_KERNEL(cuzk_points_g1_decode, DecodeArgs<G1>, 128, 2) { decode<G1>(a); }
-CUZK_KERNEL(cuzk_points_g2_decode, DecodeArgs<G2>, 128, 2) { decode<G2>(a); }
+CUZK_KERNEL(cuzk_points_g1_decode, DecodeArgs<G1>, 128, 2) {
+    decode<G1>(a);
+}
+CUZK_KERNEL(cuzk_points_g2_decode, DecodeArgs<G2>, 128, 2) {
+    decode<G2>(a);
+}
 
 // The other way: file[i] = encoding of points[i]. One thread a point.
 template <class G> struct EncodeArgs {
@@ -127,8 +130,12 @@ template <class G> CUZK_FN void encode(const EncodeArgs<G> &a) {
         global_store(a.file, i * 2 * WORDS, swap_bytes32(0x40000000u));
 }
 
-CUZK_KERNEL(cuzk_points_g1_encode, EncodeArgs<G1>, 128, 2) { encode<G1>(a); }
-CUZK_KERNEL(cuzk_points_g2_encode, EncodeArgs<G2>, 128, 2) { encode<G2>(a); }
+CUZK_KERNEL(cuzk_points_g1_encode, EncodeArgs<G1>, 128, 2) {
+    encode<G1>(a);
+}
+CUZK_KERNEL(cuzk_points_g2_encode, EncodeArgs<G2>, 128, 2) {
+    encode<G2>(a);
+}
 
 // out[bit_reverse(i)] = in[i], for points that are in Montgomery form already.
 // Slots from n up to 2^log_size become infinity. One thread a slot.

@@ -40,8 +40,12 @@ template <class G> CUZK_FN void fixed_base(const FixedBaseArgs<G> &a) {
     global_store(a.out, i, sum);
 }
 
-CUZK_KERNEL(cuzk_fixed_g1_multiply, FixedBaseArgs<G1>, 128, 2) { fixed_base<G1>(a); }
-CUZK_KERNEL(cuzk_fixed_g2_multiply, FixedBaseArgs<G2>, 128, 2) { fixed_base<G2>(a); }
+CUZK_KERNEL(cuzk_fixed_g1_multiply, FixedBaseArgs<G1>, 128, 2) {
+    fixed_base<G1>(a);
+}
+CUZK_KERNEL(cuzk_fixed_g2_multiply, FixedBaseArgs<G2>, 128, 2) {
+    fixed_base<G2>(a);
+}
 
 template <class G> struct AffineArgs {
     const XYZZ<typename G::F> *in; // in[n]
@@ -83,7 +87,11 @@ template <class G> CUZK_FN void to_affine(const AffineArgs<G> &a) {
     }
 }
 
-CUZK_KERNEL(cuzk_points_g1_affine, AffineArgs<G1>, 128, 2) { to_affine<G1>(a); }
-CUZK_KERNEL(cuzk_points_g2_affine, AffineArgs<G2>, 128, 2) { to_affine<G2>(a); }
+CUZK_KERNEL(cuzk_points_g1_affine, AffineArgs<G1>, 128, 2) {
+    to_affine<G1>(a);
+}
+CUZK_KERNEL(cuzk_points_g2_affine, AffineArgs<G2>, 128, 2) {
+    to_affine<G2>(a);
+}
 
 } // namespace cuzk

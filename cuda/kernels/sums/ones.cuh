@@ -41,7 +41,8 @@ CUZK_FN void sum_ones(const OnesArgs<G> &a, u32 *list, XYZZ<typename G::F> *half
         u32 rank_before, at, total, count;
         rank_before = block_exclusive_sum(popcount32(density), scratch, total);
         at = block_exclusive_sum(popcount32(ones), scratch, count);
-        u32 tile_rank = a.density ? constant_load(a.ranks, (u64)tile * (ONES_TILE / RANK_TILE)) : tile * ONES_TILE;
+        u32 tile_rank =
+            a.density ? constant_load(a.ranks, (u64)tile * (ONES_TILE / RANK_TILE)) : tile * ONES_TILE;
         u32 rank = a.base + tile_rank + rank_before;
         while (ones) {
             u32 bit = lowest_bit(ones);

@@ -45,9 +45,9 @@ struct PositionsArgs {
     const u32 *aux;           // aux[n - inputs]
     const u32 *input_density; // mode INPUTS_DENSITY: bitmap[ceil(inputs / 32)]
     const u32 *input_ranks;
-    const u32 *density;       // of aux; null: every aux variable has a point
+    const u32 *density; // of aux; null: every aux variable has a point
     const u32 *ranks;
-    u32 *positions;           // positions[n]; NONE where there is no point
+    u32 *positions; // positions[n]; NONE where there is no point
     u32 n, inputs, mode;
     u32 base; // where the aux variables' points begin
 };

@@ -10,12 +10,24 @@
 // The simulator's functions; no kernel runs here.
 extern "C" {
 void cuzk_sim_register(const cuzk_sim_kernel *) {}
-const cuzk_sim_position *cuzk_sim_self(void) { abort(); }
-void cuzk_sim_barrier(void) { abort(); }
-u32 cuzk_sim_shuffle(u32, u32) { abort(); }
-u32 cuzk_sim_ballot(int) { abort(); }
-void *cuzk_sim_shared(const void *, size_t) { abort(); }
-void cuzk_sim_access(const void *, size_t, int) { abort(); }
+const cuzk_sim_position *cuzk_sim_self(void) {
+    abort();
+}
+void cuzk_sim_barrier(void) {
+    abort();
+}
+u32 cuzk_sim_shuffle(u32, u32) {
+    abort();
+}
+u32 cuzk_sim_ballot(int) {
+    abort();
+}
+void *cuzk_sim_shared(const void *, size_t) {
+    abort();
+}
+void cuzk_sim_access(const void *, size_t, int) {
+    abort();
+}
 }
 
 namespace cuzk {
@@ -24,7 +36,9 @@ namespace emulated {
 static u32 carry;
 static long overflows;
 
-static u32 __umulhi(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
+static u32 __umulhi(u32 a, u32 b) {
+    return (u32)((u64)a * b >> 32);
+}
 
 namespace ptx {
 static u32 put(u64 sum) {
@@ -35,17 +49,39 @@ static u32 put_last(u64 sum) {
     overflows += sum >> 32 != 0;
     return (u32)sum;
 }
-static u32 add_cc(u32 a, u32 b) { return put((u64)a + b); }
-static u32 addc_cc(u32 a, u32 b) { return put((u64)a + b + carry); }
-static u32 addc(u32 a, u32 b) { return put_last((u64)a + b + carry); }
-static u32 sub_cc(u32 a, u32 b) { return put((u64)a - b); }
-static u32 subc_cc(u32 a, u32 b) { return put((u64)a - b - carry); }
-static u32 subc(u32 a, u32 b) { return a - b - carry; }
-static u32 mad_lo_cc(u32 a, u32 b, u32 c) { return put((u64)(u32)(a * b) + c); }
-static u32 madc_lo_cc(u32 a, u32 b, u32 c) { return put((u64)(u32)(a * b) + c + carry); }
-static u32 madc_hi_cc(u32 a, u32 b, u32 c) { return put((u64)__umulhi(a, b) + c + carry); }
-static u32 madc_hi(u32 a, u32 b, u32 c) { return put_last((u64)__umulhi(a, b) + c + carry); }
-static u32 negated(u32 x) { return 0 - x; }
+static u32 add_cc(u32 a, u32 b) {
+    return put((u64)a + b);
+}
+static u32 addc_cc(u32 a, u32 b) {
+    return put((u64)a + b + carry);
+}
+static u32 addc(u32 a, u32 b) {
+    return put_last((u64)a + b + carry);
+}
+static u32 sub_cc(u32 a, u32 b) {
+    return put((u64)a - b);
+}
+static u32 subc_cc(u32 a, u32 b) {
+    return put((u64)a - b - carry);
+}
+static u32 subc(u32 a, u32 b) {
+    return a - b - carry;
+}
+static u32 mad_lo_cc(u32 a, u32 b, u32 c) {
+    return put((u64)(u32)(a * b) + c);
+}
+static u32 madc_lo_cc(u32 a, u32 b, u32 c) {
+    return put((u64)(u32)(a * b) + c + carry);
+}
+static u32 madc_hi_cc(u32 a, u32 b, u32 c) {
+    return put((u64)__umulhi(a, b) + c + carry);
+}
+static u32 madc_hi(u32 a, u32 b, u32 c) {
+    return put_last((u64)__umulhi(a, b) + c + carry);
+}
+static u32 negated(u32 x) {
+    return 0 - x;
+}
 } // namespace ptx
 
 #include "field/chains.cuh"
@@ -79,7 +115,9 @@ template <class M> Field<M> element() {
     return x;
 }
 
-template <class M> long wrong(const Field<M> &want, const Field<M> &got) { return want == got ? 0 : 1; }
+template <class M> long wrong(const Field<M> &want, const Field<M> &got) {
+    return want == got ? 0 : 1;
+}
 
 template <class M> long failures() {
     long n = 0;
