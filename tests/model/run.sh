@@ -42,8 +42,9 @@ build() {
 # check NAME OPTIONS: runs pan; its output is in $work/NAME/pan.log.
 check() {
 	dir=$work/$1
+	name=$1
 	shift
-	(cd "$dir" && rm -f twolocks.pml.trail && ./pan -m200000 -w22 "$@" >pan.log 2>&1)
+	(cd "$dir" && ./pan -m200000 -w22 "$@" >pan.log 2>&1) || bad "$name" "the search broke off"
 	states=$(sed -n 's/ states, stored.*//p' "$dir/pan.log" | tr -d ' ')
 	seconds=$(sed -n 's/^pan: elapsed time \(.*\) seconds/\1/p' "$dir/pan.log")
 }
@@ -70,7 +71,7 @@ holds() {
 ends() {
 	name=$1
 	shift
-	build "$name" -DNP "$@"
+	build "$name" "-DNP -DNFAIR=3" "$@"
 	check "$name" -l -f
 	grep -q 'errors: 0' "$work/$name/pan.log" || bad "$name" "error found"
 	echo "$name: no infinite run under weak fairness, $states states, $seconds s"

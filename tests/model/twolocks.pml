@@ -79,7 +79,7 @@
 #define JOBS (BIG + SMALL + SETJOBS)
 #define SETBLOCK (BLOCKS - 1)
 #define NONE 255
-#define NOTILE 255 /* and one more is 0 in a byte */
+#define NOTILE 0 /* tiles count from 1 where a kernel names one */
 #define PIECE_CAP 12
 
 #define bitOf(n) (1 << (n))
@@ -312,7 +312,7 @@ inline launch(t, x, y, tile) {
 	fi;
 	kernelTicket[kernelsLeft] = t;
 	kernelBlocks[kernelsLeft] = bitOf(x) | (y != NONE -> bitOf(y) : 0);
-	kernelTile[kernelsLeft] = tile + 1; /* 0 for none */
+	kernelTile[kernelsLeft] = tile;
 	kernelsLeft++
 }
 
@@ -460,7 +460,7 @@ next:
 		:: atomic { interrupted -> interrupt() }
 		fi;
 		if
-		:: atomic { !lost -> launch(me, a, NONE, p % TILESLOTS); fed = false; p-- }
+		:: atomic { !lost -> launch(me, a, NONE, p % TILESLOTS + 1); fed = false; p-- }
 		:: atomic { interrupted -> interrupt() }
 		fi
 	:: p == 0 -> break
