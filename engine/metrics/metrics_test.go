@@ -1,6 +1,9 @@
 package metrics
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +80,28 @@ func TestNamesFollowPrometheusRules(t *testing.T) {
 	problems, err := promlint.NewWithMetricFamilies(families).Lint()
 	require.NoError(t, err)
 	assert.Empty(t, problems)
+}
+
+// TestDocumentation holds docs/observing.md against what is written.
+func TestDocumentation(t *testing.T) {
+	text, err := Text(example())
+	require.NoError(t, err)
+	page, err := os.ReadFile("../../docs/observing.md")
+	require.NoError(t, err)
+	names := func(pattern string, in []byte) (list []string) {
+		for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(in, -1) {
+			list = append(list, string(m[1])+" "+string(m[2]))
+		}
+		slices.Sort(list)
+		return list
+	}
+	assert.Equal(t, names(`(?m)^# TYPE (\w+) (\w+)$`, text), names("(?m)^\\| `(cuzk_\\w+)` \\| (\\w+)", page))
+	for _, o := range engine.Outcomes() {
+		assert.Contains(t, string(page), "`"+string(o)+"`")
+	}
+	for _, u := range uses {
+		assert.Contains(t, string(page), "`"+u.name+"`")
+	}
 }
 
 func TestAnEngineIsASource(t *testing.T) {
