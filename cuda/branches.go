@@ -60,19 +60,21 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 
 // join makes the compute stream wait for the side streams.
 func (j *job) join(ctx context.Context) error {
-	return j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, compute driver.Stream) error {
-		for _, side := range j.sides {
-			e, err := j.mark(b, side)
-			if err != nil {
-				return err
-			}
-			if err := b.Wait(compute, e); err != nil {
-				return err
-			}
+	return j.lane(ctx, sched.Compute).enqueue(j.joinSides, blockWitness, blockScratch, sched.ParamSet)
+}
+
+func (j *job) joinSides(b *driver.Bound, compute driver.Stream) error {
+	for _, side := range j.sides {
+		e, err := j.mark(b, side)
+		if err != nil {
+			return err
 		}
-		j.forked = false
-		return nil
-	}, blockWitness, blockScratch, sched.ParamSet)
+		if err := b.Wait(compute, e); err != nil {
+			return err
+		}
+	}
+	j.forked = false
+	return nil
 }
 
 // mark records an event of the job on a stream.
@@ -93,23 +95,11 @@ func (j *job) joinAnyway() error {
 		return nil
 	}
 	// Not under the job's context, which may have ended.
-	err := j.ticket.Enqueue(context.Background(), sched.Compute, func() error {
-		err := j.on(sched.Compute, func(b *driver.Bound, compute driver.Stream) error {
-			for _, side := range j.sides {
-				e, err := j.mark(b, side)
-				if err != nil {
-					return err
-				}
-				if err := b.Wait(compute, e); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	return j.ticket.Enqueue(context.Background(), sched.Compute, func() error {
+		err := j.on(sched.Compute, j.joinSides)
 		if err != nil && !errors.Is(err, sched.ErrDeviceLost) {
 			err = fmt.Errorf("%w: joining streams after a failure: %w", sched.ErrDeviceLost, err)
 		}
 		return err
 	})
-	return err
 }

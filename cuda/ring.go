@@ -3,6 +3,8 @@ package cuda
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -99,6 +101,17 @@ type segment struct {
 	block  int
 	// fill puts a piece into a slot and returns what enqueues its copies.
 	fill func(piece int, s *slot) (launches, error)
+}
+
+// fillSafely makes an error of a panic, so that the slot is not lost and the
+// process goes on.
+func (s segment) fillSafely(piece int, to *slot) (l launches, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("BUG: cuda: staging piece %d panicked: %v\n%s", piece, p, debug.Stack())
+		}
+	}()
+	return s.fill(piece, to)
 }
 
 // filled is a slot on its way to the stream.
@@ -211,7 +224,7 @@ func (r *ring) fillPieces(ctx context.Context, pieces *pieceCounter, ready chan<
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case s := <-r.free:
-			copies, err := of.fill(piece, s)
+			copies, err := of.fillSafely(piece, s)
 			if err != nil {
 				r.free <- s
 				return err

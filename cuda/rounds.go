@@ -98,9 +98,7 @@ func (s *sections) of(section srs.Section) launch.Section {
 	return s.b
 }
 
-// isLeft reports whether values wait for another round.
-func (l *denseList) isLeft() bool { return len(l.left) > 0 }
-
+// beginRound takes room for a round's results.
 func (j *job) beginRound(ctx context.Context) error {
 	r := &round{card: j.layout.results}
 	err := j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, _ driver.Stream) (err error) {

@@ -61,6 +61,9 @@ func (l *denseList) take(piece, skip, n int) (at, fits int) {
 // count is how many entries the list holds.
 func (l *denseList) count() int { return min(int(l.taken.Load()), l.capacity) }
 
+// isLeft reports whether values wait for another round.
+func (l *denseList) isLeft() bool { return len(l.left) > 0 }
+
 // refill empties the list for the next round and returns what is left for it.
 func (l *denseList) refill() []leftover {
 	left := l.left

@@ -203,6 +203,9 @@ func (d *Driver) device(ordinal int) (*Device, error) {
 	return dev, dev.readAttributes()
 }
 
+// Simulated is Driver.Simulated.
+func (dev *Device) Simulated() bool { return dev.d.Simulated() }
+
 // DriverVersion is Driver.Version.
 func (dev *Device) DriverVersion() string { return dev.d.Version() }
 
