@@ -61,6 +61,7 @@ fi
 rm -f "$here"/images/*.fatbin "$stamp"
 echo "kernels: $nvcc, sm $archs, PTX $lowest"
 cd "$here"
+# shellcheck disable=SC2016 # the inner shell expands its arguments
 for source in */*.cu; do
     echo "$source"
 done | xargs -P "$jobs" -I{} sh -c '
