@@ -30,6 +30,7 @@ type request struct {
 	device     string
 	budget     uint64 // bytes
 	seed       uint64
+	timelines  string // folder
 }
 
 func parse(args []string, stderr io.Writer) (*request, error) {
@@ -45,6 +46,7 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 	f.IntVar(&req.partitions, "n", 10, "partitions for each size, shape and number of workers")
 	f.StringVar(&req.device, "device", "auto", "gpu, cpu, or auto: the GPU if there is one")
 	f.Uint64Var(&budgetMiB, "budget", 0, "card memory to use, in `MiB`, our context included; 0 is what is free, less 5 %")
+	f.StringVar(&req.timelines, "timelines", "", "`folder` to record a timeline of each measurement in, as porep-22-3.json: for cuzk-timeline")
 	f.Uint64Var(&req.seed, "seed", 1, "`number` from which circuits are drawn")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

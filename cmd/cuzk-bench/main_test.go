@@ -5,6 +5,8 @@ import (
 	"context"
 	"flag"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -94,6 +96,19 @@ func TestAWrongProofIsFound(t *testing.T) {
 	}
 	err := run(context.Background(), []string{"-device", "cpu", "-sizes", "4", "-shapes", "dense"}, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "2^4, dense: 1 workers: call 0")
+}
+
+func TestTimelines(t *testing.T) {
+	folder := t.TempDir()
+	args := []string{"-device", "cpu", "-sizes", "4", "-shapes", "dense", "-workers", "1,2", "-n", "2", "-timelines", folder}
+	require.NoError(t, run(t.Context(), args, io.Discard, io.Discard))
+	for _, name := range []string{"dense-4-1.json", "dense-4-2.json"} {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		require.NoError(t, err)
+		assert.Equal(t, 2, strings.Count(string(text), `"name":"partition"`), name)
+	}
+	args[len(args)-1] = filepath.Join(folder, "missing")
+	require.ErrorIs(t, run(t.Context(), args, io.Discard, io.Discard), os.ErrNotExist)
 }
 
 func TestWrongUsageIsExplained(t *testing.T) {

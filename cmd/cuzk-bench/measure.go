@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
 // benchCase is one circuit.
@@ -58,7 +60,7 @@ func (c *benchCase) run(ctx context.Context, p backend.Provider, req *request, o
 	defer func() { err = errors.Join(err, c.srs.Release()) }()
 	fmt.Fprintf(log, "parameters made ready on the device: %.2f s\n", time.Since(start).Seconds())
 	for _, workers := range req.workers {
-		m, err := c.measure(ctx, workers, req.partitions)
+		m, err := c.measure(ctx, workers, req)
 		if err != nil {
 			return fmt.Errorf("%d workers: %w", workers, err)
 		}
@@ -76,7 +78,7 @@ type measurement struct {
 }
 
 // measure keeps as many calls under way as there are workers.
-func (c *benchCase) measure(ctx context.Context, workers, partitions int) (*measurement, error) {
+func (c *benchCase) measure(ctx context.Context, workers int, req *request) (m *measurement, err error) {
 	if err := c.engine.SetWorkers(workers); err != nil {
 		return nil, err
 	}
@@ -84,7 +86,14 @@ func (c *benchCase) measure(ctx context.Context, workers, partitions int) (*meas
 	if _, err := c.calls(ctx, workers, workers); err != nil {
 		return nil, err
 	}
-	return c.calls(ctx, workers, partitions)
+	if req.timelines != "" {
+		name := fmt.Sprintf("%s-%d-%d.json", c.like, c.log, workers)
+		if err := timeline.Start(filepath.Join(req.timelines, name)); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, timeline.Stop()) }()
+	}
+	return c.calls(ctx, workers, req.partitions)
 }
 
 func (c *benchCase) calls(ctx context.Context, workers, n int) (*measurement, error) {
