@@ -27,8 +27,9 @@ func (p *Proof) Bytes() [ProofBytes]byte {
 	return out
 }
 
-// ParseProof decodes what Bytes gives. Points outside the subgroup and at
-// infinity are refused with ErrProofPoint or ErrEncoding.
+// ParseProof decodes what Bytes gives. Points outside the subgroup and, as by
+// bellperson's Proof::read, at infinity are refused with ErrProofPoint or
+// ErrEncoding.
 func ParseProof(data []byte) (*Proof, error) {
 	if len(data) != ProofBytes {
 		return nil, fmt.Errorf("groth16: %w: %d bytes, expected %d", ErrEncoding, len(data), ProofBytes)
@@ -53,25 +54,41 @@ func ParseProof(data []byte) (*Proof, error) {
 			return nil, fmt.Errorf("groth16: %w: %s: %w", ErrEncoding, part.name, err)
 		}
 	}
-	return &p, p.checkPoints()
+	if err := p.checkFinite(); err != nil {
+		return nil, err
+	}
+	if err := p.checkSubgroups(); err != nil {
+		return nil, err
+	}
+	return &p, nil
 }
 
-// checkPoints returns ErrProofPoint unless A, B and C are on the curve, in the
-// prime-order subgroup and not at infinity.
-func (p *Proof) checkPoints() error {
+// checkFinite returns ErrProofPoint if A, B or C is at infinity.
+func (p *Proof) checkFinite() error {
 	for _, part := range []struct {
-		name string
-		inf  bool
-		good func() bool
+		name     string
+		infinite bool
+	}{{"A", p.A.IsInfinity()}, {"B", p.B.IsInfinity()}, {"C", p.C.IsInfinity()}} {
+		if part.infinite {
+			return fmt.Errorf("groth16: %w: %s is at infinity", ErrProofPoint, part.name)
+		}
+	}
+	return nil
+}
+
+// checkSubgroups returns ErrProofPoint unless A, B and C are on the curve and
+// in the prime-order subgroup, in which infinity is.
+func (p *Proof) checkSubgroups() error {
+	for _, part := range []struct {
+		name     string
+		infinite bool
+		good     func() bool
 	}{
 		{"A", p.A.IsInfinity(), p.A.IsInSubGroup},
 		{"B", p.B.IsInfinity(), p.B.IsInSubGroup},
 		{"C", p.C.IsInfinity(), p.C.IsInSubGroup},
 	} {
-		if part.inf {
-			return fmt.Errorf("groth16: %w: %s is at infinity", ErrProofPoint, part.name)
-		}
-		if !part.good() {
+		if !part.infinite && !part.good() {
 			return fmt.Errorf("groth16: %w: %s is not in the prime-order subgroup of the curve", ErrProofPoint, part.name)
 		}
 	}

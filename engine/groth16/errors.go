@@ -48,8 +48,8 @@ var (
 	// ErrEncoding is returned for bytes that are not a proof.
 	ErrEncoding = errors.New("not an encoded proof")
 
-	// ErrProofPoint is returned for a proof with a point that is at infinity,
-	// off the curve or outside the prime-order subgroup.
+	// ErrProofPoint is returned for a proof with a point off the curve or
+	// outside the prime-order subgroup, and by ParseProof for one at infinity.
 	ErrProofPoint = errors.New("point of the proof")
 
 	// ErrProofInvalid is returned for a proof that does not satisfy the

@@ -163,8 +163,9 @@ func TestVerifyRefuses(t *testing.T) {
 		"A negated":              {func(p *Proof, i []fr.Element) []fr.Element { p.A.Neg(&p.A); return i }, ErrProofInvalid},
 		"B negated":              {func(p *Proof, i []fr.Element) []fr.Element { p.B.Neg(&p.B); return i }, ErrProofInvalid},
 		"C replaced by A":        {func(p *Proof, i []fr.Element) []fr.Element { p.C = p.A; return i }, ErrProofInvalid},
-		"A at infinity":          {func(p *Proof, i []fr.Element) []fr.Element { p.A = bls.G1Affine{}; return i }, ErrProofPoint},
-		"B at infinity":          {func(p *Proof, i []fr.Element) []fr.Element { p.B = bls.G2Affine{}; return i }, ErrProofPoint},
+		"A at infinity":          {func(p *Proof, i []fr.Element) []fr.Element { p.A = bls.G1Affine{}; return i }, ErrProofInvalid},
+		"B at infinity":          {func(p *Proof, i []fr.Element) []fr.Element { p.B = bls.G2Affine{}; return i }, ErrProofInvalid},
+		"C at infinity":          {func(p *Proof, i []fr.Element) []fr.Element { p.C = bls.G1Affine{}; return i }, ErrProofInvalid},
 		"C off the curve":        {func(p *Proof, i []fr.Element) []fr.Element { p.C.X.SetOne(); return i }, ErrProofPoint},
 		"C outside the subgroup": {func(p *Proof, i []fr.Element) []fr.Element { p.C = outsideAffine; return i }, ErrProofPoint},
 	}
@@ -176,6 +177,58 @@ func TestVerifyRefuses(t *testing.T) {
 		})
 	}
 	assert.NoError(t, key.Verify(in.inputs, proof), "the key is unchanged by verifying")
+}
+
+// TestInfinityIsAPointLikeAnyOther leaves the decision to the equation
+// ab = αβ + ic·γ + cδ of the exponents, each of which may be zero.
+func TestInfinityIsAPointLikeAnyOther(t *testing.T) {
+	type exponents struct{ alpha, beta, gamma, delta, a, b, c, ic fr.Element }
+	var zero fr.Element
+	for name, change := range map[string]func(e *exponents){
+		"nothing at infinity":             func(*exponents) {},
+		"A":                               func(e *exponents) { e.a = zero },
+		"B":                               func(e *exponents) { e.b = zero },
+		"C, with the A and B of the key":  func(e *exponents) { e.a, e.b, e.c = e.alpha, e.beta, zero },
+		"C, for inputs that fit":          func(e *exponents) { e.c = zero },
+		"the sum of the inputs":           func(e *exponents) { e.ic = zero },
+		"the sum, with A and B as before": func(e *exponents) { e.a, e.b, e.ic = e.alpha, e.beta, zero },
+		"A, C and the sum of the inputs":  func(e *exponents) { e.a, e.c, e.ic = zero, zero, zero },
+		"A, B, C":                         func(e *exponents) { e.a, e.b, e.c = zero, zero, zero },
+		"gamma":                           func(e *exponents) { e.gamma = zero },
+		"gamma, with A and B of the key":  func(e *exponents) { e.gamma, e.a, e.b = zero, e.alpha, e.beta },
+		"alpha and A":                     func(e *exponents) { e.alpha, e.a = zero, zero },
+		"alpha, A, C and the sum":         func(e *exponents) { e.alpha, e.a, e.c, e.ic = zero, zero, zero, zero },
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := func(e exponents) {
+				key, err := Prepare(&VerifyingKey{AlphaG1: g1(e.alpha), BetaG1: g1(e.beta), BetaG2: g2(e.beta),
+					GammaG2: g2(e.gamma), DeltaG1: g1(e.delta), DeltaG2: g2(e.delta), IC: []bls.G1Affine{g1(e.ic)}})
+				require.NoError(t, err)
+				var left, right, term fr.Element
+				left.Mul(&e.a, &e.b)
+				right.Mul(&e.alpha, &e.beta).Add(&right, term.Mul(&e.ic, &e.gamma)).Add(&right, term.Mul(&e.c, &e.delta))
+				err = key.Verify([]fr.Element{fr.One()}, &Proof{A: g1(e.a), B: g2(e.b), C: g1(e.c)})
+				if left.Equal(&right) {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, ErrProofInvalid)
+				}
+			}
+			e := exponents{random(), random(), random(), random(), random(), random(), random(), random()}
+			change(&e)
+			check(e)
+			// Now with the alpha, or where it is zero the c, that makes it hold.
+			var rest, term fr.Element
+			rest.Mul(&e.a, &e.b).Sub(&rest, term.Mul(&e.ic, &e.gamma))
+			if e.alpha.IsZero() {
+				e.c.Div(&rest, &e.delta)
+			} else {
+				rest.Sub(&rest, term.Mul(&e.c, &e.delta))
+				e.alpha.Div(&rest, &e.beta)
+			}
+			check(e)
+		})
+	}
 }
 
 func TestProofEncoding(t *testing.T) {

@@ -20,8 +20,8 @@ type PreparedKey struct {
 // g2Lines are the line functions of the Miller loop for one fixed point.
 type g2Lines = [2][len(bls.LoopCounter) - 1]bls.LineEvaluationAff
 
-// Prepare checks that δ and γ are not at infinity and computes the fixed parts
-// of the pairing equation, once for a parameter set.
+// Prepare checks that δ is not at infinity and computes the fixed parts of the
+// pairing equation, once for a parameter set.
 func Prepare(vk *VerifyingKey) (*PreparedKey, error) {
 	if vk.DeltaG1.IsInfinity() || vk.DeltaG2.IsInfinity() {
 		return nil, fmt.Errorf("groth16: %w", ErrDeltaIdentity)
@@ -41,7 +41,9 @@ func Prepare(vk *VerifyingKey) (*PreparedKey, error) {
 //
 //	e(A, B) = e(α, β) · e(Σ inputs_i·ic_i, γ) · e(C, δ)
 //
-// inputs are all public inputs with the leading one, in Montgomery form.
+// inputs are all public inputs with the leading one, in Montgomery form. A
+// point at infinity is an element of the group like any other, and the equation
+// decides: the proof of a circuit without constraints, with r = s = 0, has one.
 // Errors: ErrInputCount, ErrScalarRange, ErrProofPoint, ErrProofInvalid.
 // Source: Groth, eprint 2016/260 §3.2.
 func (k *PreparedKey) Verify(inputs []fr.Element, p *Proof) error {
@@ -53,7 +55,7 @@ func (k *PreparedKey) Verify(inputs []fr.Element, p *Proof) error {
 			return err
 		}
 	}
-	if err := p.checkPoints(); err != nil {
+	if err := p.checkSubgroups(); err != nil {
 		return err
 	}
 	ic, err := sumIC(k.ic, inputs)
@@ -62,7 +64,8 @@ func (k *PreparedKey) Verify(inputs []fr.Element, p *Proof) error {
 	}
 
 	// e(-A, B)·e(ic, γ)·e(C, δ)·e(α, β) = 1, with one final exponentiation for
-	// the first three.
+	// the first three. Both loops give a pair with a point at infinity a factor
+	// that the final exponentiation makes one.
 	var negA bls.G1Affine
 	negA.Neg(&p.A)
 	variable, err := bls.MillerLoop([]bls.G1Affine{negA}, []bls.G2Affine{p.B})
