@@ -17,6 +17,23 @@ type resultPool struct {
 	free [][]byte // guarded by mu
 }
 
+// preparedResults is how many buffers there are from the start: two rounds of
+// each enqueued job, and those of jobs that finish or load a set.
+const preparedResults = 4 * maxEnqueued
+
+// prepare pins the first buffers, so that few jobs have to.
+func (p *resultPool) prepare(b *driver.Bound) error {
+	for range preparedResults {
+		memory, err := b.HostAlloc(maxResultBytes)
+		if err != nil {
+			return err
+		}
+		p.all = append(p.all, memory)
+		p.free = append(p.free, memory)
+	}
+	return nil
+}
+
 // take gives an idle buffer, or a new one.
 func (p *resultPool) take(b *driver.Bound) ([]byte, error) {
 	p.mu.Lock()

@@ -81,8 +81,10 @@ func (s *session) fill(b *driver.Bound, images *image.Set, options Options) (err
 			return err
 		}
 	}
-	s.decode, err = b.MemAlloc(loadSlots * slotBytes)
-	return err
+	if s.decode, err = b.MemAlloc(loadSlots * slotBytes); err != nil {
+		return err
+	}
+	return s.results.prepare(b)
 }
 
 // tablesFor makes the twiddles of a domain, at their first use enqueueing the
