@@ -48,7 +48,8 @@ func (h *holding) lane(ctx context.Context, st sched.Stream) lane {
 				})
 			}, blocks...)
 		},
-		look: func(l launches) error { return h.on(st, l) },
+		look:  func(l launches) error { return h.on(st, l) },
+		spans: h.spans,
 	}
 }
 

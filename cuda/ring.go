@@ -93,6 +93,8 @@ type lane struct {
 	enqueue func(l launches, blocks ...int) error
 	// look runs l at once; it enqueues nothing.
 	look func(l launches) error
+	// spans takes when slots were filled for it; nil takes nothing.
+	spans *spans
 }
 
 // segment is a part of a job's input: so many pieces, for one of its blocks.
@@ -131,8 +133,11 @@ func (r *ring) send(ctx context.Context, to lane, segments ...segment) error {
 	ready := make(chan filled, len(r.slots)) // a place for every slot: sends never block
 	fillers, fillCtx := errgroup.WithContext(ctx)
 	pieces := &pieceCounter{segments: segments}
-	for range min(r.threads, pieces.total()) {
-		fillers.Go(func() error { return r.fillPieces(fillCtx, pieces, ready) })
+	for i := range min(r.threads, pieces.total()) {
+		fillers.Go(func() error {
+			defer to.spans.staging(i)()
+			return r.fillPieces(fillCtx, pieces, ready)
+		})
 	}
 	var fillErr error // written before ready is closed
 	go func() {

@@ -186,6 +186,15 @@ func (m *spans) copies(b *driver.Bound, of sched.Stream, s driver.Stream, l laun
 	return m.around(b, s, timeline.Copies, row, "copy", func() error { return l(b, s) })
 }
 
+// staging begins the span of a goroutine that fills slots, and returns what
+// ends it.
+func (m *spans) staging(filler int) (end func()) {
+	if m == nil {
+		return func() {}
+	}
+	return m.track.BeginIn(m.rows.Row(timeline.Host, fmt.Sprintf("staging %d", filler+1)), "staging")
+}
+
 // report puts the spans on the timeline; all that was enqueued has run. Of a
 // card that was lost nothing is known.
 func (m *spans) report(b *driver.Bound) error {

@@ -48,7 +48,7 @@ func TestTimelineOfTheCard(t *testing.T) {
 	spans := readSpans(t, path)
 	for job := 1; job <= jobs; job++ {
 		of := spans[job]
-		for _, name := range []string{"copy", "ranks", "quotient: a, b, c", "quotient: h", "h: windows", "h: rest", "sum l", "sum b_g2"} {
+		for _, name := range []string{"staging", "copy", "ranks", "quotient: a, b, c", "quotient: h", "h: windows", "h: rest", "sum l", "sum b_g2"} {
 			assert.NotEmpty(t, of[name], "job %d: %s", job, name)
 		}
 		if !t.Failed() {
