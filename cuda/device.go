@@ -77,7 +77,7 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 	d.current.Store(s)
 	budget := given - fixedBytes
 	if given == 0 {
-		budget, err = s.affordable()
+		budget, err = s.affordable(options.MemoryWait > 0)
 	}
 	if err == nil {
 		d.jobs, err = sched.New(s, sched.Config{
@@ -92,10 +92,14 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 	return d, nil
 }
 
-// affordable is what is free on the card now, less a reserve.
-func (s *session) affordable() (bytes uint64, err error) {
+// affordable is what is free on the card now, less a reserve; or all that we do
+// not have already, for jobs that wait until others let go of it.
+func (s *session) affordable(wait bool) (bytes uint64, err error) {
 	err = s.watch.Do(func(b *driver.Bound) error {
-		free, _, err := b.MemInfo()
+		free, total, err := b.MemInfo()
+		if wait {
+			free = total - fixedBytes
+		}
 		bytes = free - free/reserveShare
 		return err
 	})

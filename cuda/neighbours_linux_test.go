@@ -107,6 +107,18 @@ func TestMemoryThatANeighbourHolds(t *testing.T) {
 		require.GreaterOrEqual(t, time.Since(begin), wait)
 		giveBack()
 	})
+	t.Run("one that may wait plans with the whole card", func(t *testing.T) {
+		sim := cudasim.New(t, cudasim.Config{VRAMBytes: cardBytes})
+		sim.Seize(0, cardBytes/2)
+		for wait, atMost := range map[time.Duration][2]float64{0: {0, 0.5}, time.Second: {0.9, 1}} {
+			opened, err := NewProvider(Options{MemoryWait: wait}).Open(0)
+			require.NoError(t, err)
+			share := float64(opened.(*device).Stats().BudgetBytes) / cardBytes
+			assert.True(t, share > atMost[0] && share < atMost[1], "waiting %v: %v", wait, share)
+			require.NoError(t, opened.Close())
+		}
+		sim.Seize(0, -cardBytes/2)
+	})
 	t.Run("and goes on once there is room", func(t *testing.T) {
 		d, sim := open(t, Options{BudgetBytes: cardBytes / 2, MemoryWait: time.Hour}, cudasim.Config{VRAMBytes: cardBytes})
 		giveBack := seize(sim, d)

@@ -30,7 +30,8 @@ type Options struct {
 	IdleAfter time.Duration
 
 	// MemoryWait is how long a job waits for memory within the budget that
-	// other processes hold, before it fails; 0 is not at all.
+	// other processes hold, before it fails; 0 is not at all. With it the
+	// budget that nothing sets is of the whole card, free now or not.
 	MemoryWait time.Duration
 
 	// ListScalars is how many witness values other than 0 and 1 are on the
