@@ -242,6 +242,7 @@ func TestDamagedParameters(t *testing.T) {
 				require.ErrorIs(t, err, test.want)
 				assert.ErrorContains(t, err, test.text)
 				assert.ErrorContains(t, err, path)
+				assert.Empty(t, open0.sets, "a set that was refused is forgotten")
 			}
 		})
 	}

@@ -69,17 +69,32 @@ func (d *device) Load(ctx context.Context, p *srs.Params) error {
 	if r.checked {
 		return nil
 	}
-	if p.Options().SubgroupCheck {
+	err = d.check(ctx, r)
+	if r.checked = err == nil; !r.checked {
+		d.forget(r)
+	}
+	return err
+}
+
+// check loads a set for the first time.
+func (d *device) check(ctx context.Context, r *resident) error {
+	if r.params.Options().SubgroupCheck {
 		// Done on the CPU, which also finds everything else.
-		if _, err := p.Points(ctx); err != nil {
+		if _, err := r.params.Points(ctx); err != nil {
 			return err
 		}
 	}
-	return d.withRecovery(ctx, func() (bool, error) {
-		err := d.load(ctx, r)
-		r.checked = err == nil
-		return true, err
-	})
+	return d.withRecovery(ctx, func() (bool, error) { return true, d.load(ctx, r) })
+}
+
+// forget drops the record of a set that was never usable: nobody will call
+// Drop for it.
+func (d *device) forget(r *resident) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.sets[r.params] == r {
+		delete(d.sets, r.params)
+	}
 }
 
 // load claims the set's place in a job of its own, which does nothing else.
