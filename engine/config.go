@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
@@ -51,6 +52,10 @@ type Config struct {
 
 	// Log receives what the engine has to say; nil discards it.
 	Log *slog.Logger
+
+	// CloseIdle is how long a GPU must have no job before it is closed, which
+	// gives back its context and all its memory, until the next job; 0: never.
+	CloseIdle time.Duration
 
 	// Timeline is the path of a file to record package timeline's spans in
 	// until Close; %p in it is the number of the process. Empty: none.

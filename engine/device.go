@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/sched"
@@ -25,12 +26,14 @@ type device struct {
 	pool *sched.Pool[*partition]
 
 	opening sync.Mutex                     // held while the provider opens the device
-	opened  atomic.Pointer[backend.Device] // set under opening; nil until the first use
+	opened  atomic.Pointer[backend.Device] // set under opening; nil until the first use, and when closed for idleness
+	inUse   sync.RWMutex                   // read-locked while opened is used
 
 	mu      sync.Mutex
-	target  int  // guarded by mu; workers wanted
-	started bool // guarded by mu; workers start with the first job
-	closed  bool // guarded by mu
+	target  int         // guarded by mu; workers wanted
+	started bool        // guarded by mu; workers start with the first job
+	closed  bool        // guarded by mu
+	idle    *time.Timer // guarded by mu; nil until the device was used
 }
 
 func newDevice(e *Engine, p backend.Provider, info backend.Info, workers int) *device {
@@ -112,6 +115,9 @@ func (d *device) setWorkers(n int) {
 func (d *device) close() error {
 	d.mu.Lock()
 	d.closed = true
+	if d.idle != nil {
+		d.idle.Stop()
+	}
 	d.mu.Unlock()
 	d.queue.Close()
 	d.pool.Close()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/srs"
@@ -16,10 +17,11 @@ import (
 // one GPU would each plan with the whole of its memory.
 type Engine struct {
 	log       *slog.Logger
-	devices   []*device // every device found, in the order of Devices; fixed by New
-	preferred []*device // those that take jobs for AnyDevice; fixed by New
-	gpuReason string    // why there is no GPU in devices; fixed by New
-	recording bool      // New started the timeline; fixed by New
+	devices   []*device     // every device found, in the order of Devices; fixed by New
+	preferred []*device     // those that take jobs for AnyDevice; fixed by New
+	gpuReason string        // why there is no GPU in devices; fixed by New
+	recording bool          // New started the timeline; fixed by New
+	closeIdle time.Duration // Config.CloseIdle; fixed by New
 
 	mu     sync.Mutex
 	sets   map[*srs.Params]*paramSet // guarded by mu; open parameter sets
@@ -41,7 +43,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		log:  cfg.Log,
+		log: cfg.Log, closeIdle: cfg.CloseIdle,
 		sets: map[*srs.Params]*paramSet{},
 		jobs: map[*Job]struct{}{},
 	}

@@ -74,10 +74,7 @@ func (e *Engine) AddSRS(ctx context.Context, p *srs.Params) (*SRS, error) {
 	set := e.adopt(p)
 	d, err := e.chooseDevice(AnyDevice)
 	if err == nil {
-		var dev backend.Device
-		if dev, err = d.open(); err == nil {
-			err = set.loadOn(ctx, d, dev)
-		}
+		err = set.loadFirst(ctx, d)
 	}
 	if err != nil {
 		set.unpin()
@@ -106,6 +103,16 @@ func (e *Engine) adopt(p *srs.Params) *paramSet {
 }
 
 func (s *paramSet) preparedKey() (*groth16.PreparedKey, error) { return s.key() }
+
+// loadFirst is loadOn before there is any job.
+func (s *paramSet) loadFirst(ctx context.Context, d *device) error {
+	dev, done, err := d.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return s.loadOn(ctx, d, dev)
+}
 
 // loadOn makes the set usable on d, once.
 func (s *paramSet) loadOn(ctx context.Context, d *device, dev backend.Device) error {

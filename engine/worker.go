@@ -49,11 +49,7 @@ func (d *device) prove(p *partition) (proof Proof, err error) {
 	if err := p.job.stopped(); err != nil {
 		return Proof{}, err
 	}
-	dev, err := d.open()
-	if err != nil {
-		return Proof{}, err
-	}
-	sums, err := d.sums(ctx, dev, p)
+	sums, err := d.sums(ctx, p)
 	if err != nil {
 		// The reason for stopping says more than the context's error.
 		if stop := p.job.stopped(); stop != nil {
@@ -68,9 +64,14 @@ func (d *device) prove(p *partition) (proof Proof, err error) {
 	return proof, err
 }
 
-func (d *device) sums(ctx context.Context, dev backend.Device, p *partition) (*groth16.Sums, error) {
+func (d *device) sums(ctx context.Context, p *partition) (*groth16.Sums, error) {
 	loaded := p.track.Begin("parameters")
-	err := p.job.set.loadOn(ctx, d, dev)
+	dev, done, err := d.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	err = p.job.set.loadOn(ctx, d, dev)
 	loaded()
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ type Settings struct {
 	VRAMShare float64       // budget as a share of each card; 0: what is free, less a reserve
 	VRAMWait  time.Duration // for memory that other processes hold; 0: an error at once
 	VRAMIdle  time.Duration // after which idle memory is given back; 0: never
+	CloseIdle time.Duration // after which an idle GPU's context is given back too; 0: never
 	HostBytes uint64        // of pinned memory for copies on each card; 0: the default
 
 	LogOff   bool

@@ -52,6 +52,7 @@ func TestValues(t *testing.T) {
 		"CUZK_VRAM_WAIT=30":            func(s *Settings) { s.VRAMWait = 30 * time.Second },
 		"CUZK_VRAM_WAIT=0.5":           func(s *Settings) { s.VRAMWait = time.Second / 2 },
 		"CUZK_VRAM_IDLE=0":             func(s *Settings) { s.VRAMIdle = 0 },
+		"CUZK_CONTEXT_IDLE=600":        func(s *Settings) { s.CloseIdle = 10 * time.Minute },
 		"CUZK_HOST_MEMORY=1GiB":        func(s *Settings) { s.HostBytes = 1 << 30 },
 		"CUZK_LOG=off":                 func(*Settings) {},
 		"CUZK_LOG=Info":                func(s *Settings) { s.LogOff, s.LogLevel = false, slog.LevelInfo },

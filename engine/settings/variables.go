@@ -96,6 +96,14 @@ var Variables = []Variable{
 		},
 	},
 	{
+		Name: "CUZK_CONTEXT_IDLE", Values: "seconds; `0`: never", Default: "`0`",
+		Meaning: "A GPU that has had no job for so long is closed: its context (0.5 GiB) and the pinned host memory are given back too. The next job opens it again, in about 0.2 s and the time to load parameters.",
+		set: func(s *Settings, text string) (err error) {
+			s.CloseIdle, err = seconds(text)
+			return err
+		},
+	},
+	{
 		Name: "CUZK_HOST_MEMORY", Values: "bytes, or with a unit; at least `56MiB`", Default: "80 to 144 MiB, by the number of cores",
 		Meaning: "Pinned host memory for each GPU, which inputs in ordinary memory pass through.",
 		set: func(s *Settings, text string) (err error) {
