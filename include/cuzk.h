@@ -28,8 +28,11 @@
  * in. Sizes are multiples of 8, at most 4096.
  *
  * Settings. Environment variables, which docs/settings.md lists, are read at the
- * first call that needs a device. A value that is not allowed makes it, and
- * every later one, fail with CUZK_ERR_VALUE.
+ * first call that needs the list of devices, so setenv() before it counts: to
+ * open parameters or to prove, every function about devices, workers and metrics,
+ * and cuzk_timeline_start. A value that is not allowed makes it, and every later
+ * one of these, fail with CUZK_ERR_VALUE, and CUZK_BACKEND=cuda without a GPU with
+ * CUZK_ERR_NO_DEVICE, in addition to the errors that they list.
  *
  * The library cannot be unloaded (dlclose does nothing) and does not work in a
  * child made by fork() without exec(): see docs/embedding.md.
@@ -149,8 +152,9 @@ typedef struct cuzk_proof {
  * Errors: NULL, ALIGNMENT, SCALAR (a coordinate is not reduced). */
 cuzk_status cuzk_proof_serialize(const cuzk_proof *proof, uint8_t *out);
 
-/* Reads CUZK_PROOF_BYTES bytes; every point must be on the curve and in the
- * subgroup. Errors: NULL, ALIGNMENT, POINT. */
+/* Reads CUZK_PROOF_BYTES bytes; every point must be on the curve, in the
+ * subgroup and, as bellperson demands, not at infinity.
+ * Errors: NULL, ALIGNMENT, POINT. */
 cuzk_status cuzk_proof_deserialize(const uint8_t *bytes, cuzk_proof *out);
 
 /* A uniform scalar from the system's random source, for r and s.
@@ -162,8 +166,8 @@ cuzk_status cuzk_random_scalar(cuzk_fr *out);
 /* A parameter set (SRS): the file that bellperson's Parameters::write makes. */
 typedef uint64_t cuzk_srs;
 
-/* Check that every point is in the prime-order subgroup (slow: about one
- * hundred times the on-curve check, which is always made). */
+/* Check that every point is in the prime-order subgroup: much slower than the
+ * on-curve check, which is always made. */
 #define CUZK_SRS_CHECK_SUBGROUP 1u
 
 typedef struct cuzk_srs_options {
@@ -264,10 +268,11 @@ typedef uint64_t cuzk_job;
 
 /* Starts count partitions, of any sizes that fit the parameters; r and s are
  * arrays of count. The elements of assignments have the same struct_size, which
- * is also their distance in memory. All arguments but the memory they lead to may go when this
- * returns. What the assignments point to stays in use until cuzk_job_wait
- * returns anything but TIMEOUT, or cuzk_job_release returns; rows a and b only
- * until cuzk_job_wait_rows returns CUZK_OK. count may be 0.
+ * is also their distance in memory. All arguments but the memory they lead to
+ * may go when this returns. What the assignments point to stays in use until cuzk_job_wait
+ * returns the job's outcome (CUZK_OK, or an error that is not TIMEOUT and not one
+ * of its arguments: ALIGNMENT, HANDLE), or cuzk_job_release returns CUZK_OK;
+ * rows a and b only until cuzk_job_wait_rows returns CUZK_OK. count may be 0.
  * Does not block. Argument errors of any partition are returned here, with its
  * index in the message, and nothing is started.
  * Errors: as cuzk_prove_partition, but for what is found while proving. */
@@ -279,9 +284,10 @@ cuzk_status cuzk_job_start(cuzk_srs srs, const cuzk_assignment *assignments, siz
 /* Waits until every partition is done or the job failed. On CUZK_OK out holds
  * count proofs (out may be NULL if they are not wanted). May be called again,
  * and by several threads: all get the same answer.
- * Errors: NULL (never for out), ALIGNMENT, HANDLE, TIMEOUT, CANCELLED, and what
- * cuzk_prove_partition may return. One failing partition fails the job; the
- * message has its index. */
+ * A wrong argument is refused at once, without waiting: ALIGNMENT (of out),
+ * HANDLE. TIMEOUT: not done yet. Anything else is the job's outcome: CUZK_OK,
+ * CANCELLED, or what cuzk_prove_partition may return while it proves. One failing
+ * partition fails the job; the message has its index. */
 cuzk_status cuzk_job_wait(cuzk_job job, uint64_t timeout_ms, cuzk_proof *out);
 
 /* Waits until no a or b of the job is read any more (also true once the job has
@@ -289,7 +295,7 @@ cuzk_status cuzk_job_wait(cuzk_job job, uint64_t timeout_ms, cuzk_proof *out);
 cuzk_status cuzk_job_wait_rows(cuzk_job job, uint64_t timeout_ms);
 
 /* Asks the job to stop; cuzk_job_wait then returns CANCELLED, unless it was
- * done already. Does not block; memory is in use until wait returns.
+ * done already. Does not block; memory is in use until wait returns that.
  * Errors: HANDLE. */
 cuzk_status cuzk_job_cancel(cuzk_job job);
 
@@ -301,7 +307,9 @@ cuzk_status cuzk_job_release(cuzk_job job);
 /* -------------------------------------------------------------- verifying --- */
 
 /* Verifies a proof with the parameter set's verifying key. inputs includes the
- * leading one. Errors: HANDLE, NULL, ALIGNMENT, SIZE, SCALAR, POINT, PROOF. */
+ * leading one. Points must be on the curve and in the subgroup; one at infinity
+ * is allowed, as by bellperson's verifier, and the equation decides.
+ * Errors: HANDLE, NULL, ALIGNMENT, SIZE, SCALAR, POINT, PROOF. */
 cuzk_status cuzk_verify(cuzk_srs srs, const cuzk_fr *inputs, size_t num_inputs, const cuzk_proof *proof);
 
 /* ---------------------------------------------------------------- devices --- */
@@ -343,11 +351,16 @@ cuzk_status cuzk_set_workers(uint32_t workers);
 #define CUZK_LOG_DEBUG 4
 
 /* message is one line, NUL-terminated, valid during the call. Called from
- * threads of the library, one call at a time; must not call the library. */
+ * threads of the library, never the caller's, one call at a time and in order;
+ * while it runs no call of the library waits for it but cuzk_set_log. Must not
+ * call the library. More than 4096 messages that wait for it are dropped, and it
+ * is told how many. */
 typedef void (*cuzk_log_fn)(int32_t level, const char *message, void *user);
 
-/* Sends messages up to max_level to fn; fn = NULL turns the log off. After this
- * returns the former callback is not called again. The library writes nothing
+/* Sends messages up to max_level to fn; fn = NULL turns the log off. Waits until
+ * the former callback has got what was logged before; it is not called again
+ * after this returns. Messages that are on their way when the process ends are
+ * lost. The library writes nothing
  * to stdout, and to stderr only if the environment variable CUZK_LOG says so.
  * Errors: VALUE. */
 cuzk_status cuzk_set_log(cuzk_log_fn fn, void *user, int32_t max_level);

@@ -149,8 +149,12 @@ static void verify(void) {
     bad = proof;
     bad.c.y.limb[0] ^= 1;
     EXPECT("off the curve", cuzk_verify(g.srs, inputs, n, &bad), CUZK_ERR_POINT, "C");
+    /* Infinity is a point like any other: the equation decides. */
+    bad = proof;
+    memset(&bad.c, 0, sizeof bad.c);
+    EXPECT("C at infinity", cuzk_verify(g.srs, inputs, n, &bad), CUZK_ERR_PROOF, "verify");
     memset(&bad, 0, sizeof bad);
-    EXPECT("all infinity", cuzk_verify(g.srs, inputs, n, &bad), CUZK_ERR_POINT, "infinity");
+    EXPECT("all infinity", cuzk_verify(g.srs, inputs, n, &bad), CUZK_ERR_PROOF, "verify");
     golden_close(&g);
 }
 

@@ -97,7 +97,7 @@ impl SrsOptions {
     }
 
     /// Checks also that every point is in the prime-order subgroup, which takes
-    /// about a hundred times as long.
+    /// much longer.
     pub fn check_subgroup(mut self) -> Self {
         self.check_subgroup = true;
         self
