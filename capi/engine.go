@@ -22,10 +22,6 @@ var (
 	shared   *engine.Engine // guarded by engineMu; nil until the first use
 )
 
-// environment reads the settings once: a variable that changes later changes
-// nothing.
-var environment = sync.OnceValues(settings.FromEnvironment)
-
 // theEngine returns the engine. A failure of devices is not remembered: the
 // next call tries again.
 func theEngine() (*engine.Engine, error) {
@@ -70,6 +66,8 @@ func newEngine() (*engine.Engine, error) {
 // builtIn says what the back ends of this build are, for people.
 func builtIn() string {
 	gpu := "cuda"
+	// Without the variables the kernels that are built in count.
+	_ = refreshEnvironment()
 	if _, err := image.Find(); err != nil {
 		gpu = "cuda without kernels"
 	}
