@@ -12,33 +12,36 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 )
 
-// The log callback. logMu is held while it runs: calls come one at a time, and
-// once cuzk_set_log returns the former callback has ended.
+// The log callback.
 var (
-	logMu    sync.Mutex
-	logFn    C.cuzk_log_fn  // guarded by logMu; nil: off
-	logUser  unsafe.Pointer // guarded by logMu
-	logLevel atomic.Int32   // CUZK_LOG_*; 0: off
+	logCalls = newLogQueue()
+	logLevel atomic.Int32 // CUZK_LOG_*; 0: off
 )
 
 //export cuzkgoSetLog
 func cuzkgoSetLog(fn C.cuzk_log_fn, user unsafe.Pointer, maxLevel C.int32_t) C.cuzk_status {
 	return call("cuzk_set_log", func() error {
-		if fn != nil && (maxLevel < C.CUZK_LOG_ERROR || maxLevel > C.CUZK_LOG_DEBUG) {
+		if fn == nil {
+			logLevel.Store(0)
+			logCalls.replace(nil)
+			return nil
+		}
+		if maxLevel < C.CUZK_LOG_ERROR || maxLevel > C.CUZK_LOG_DEBUG {
 			return refuse(errValue, "max_level is %d, expected %d to %d", maxLevel, C.CUZK_LOG_ERROR, C.CUZK_LOG_DEBUG)
 		}
-		logMu.Lock()
-		defer logMu.Unlock()
-		logFn, logUser = fn, user
-		if fn == nil {
-			maxLevel = 0
-		}
 		logLevel.Store(int32(maxLevel))
+		logCalls.replace(func(level int32, text string) {
+			if level > int32(maxLevel) {
+				return // logged while this callback replaced another
+			}
+			message := C.CString(text)
+			defer C.free(unsafe.Pointer(message))
+			C.cuzkc_log(fn, C.int32_t(level), message, user)
+		})
 		return nil
 	})
 }
@@ -61,15 +64,7 @@ func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 		h.write(&line, a)
 		return true
 	})
-	level := headerLevel(r.Level)
-	text := C.CString(oneLine.Replace(line.String()))
-	defer C.free(unsafe.Pointer(text))
-
-	logMu.Lock()
-	defer logMu.Unlock()
-	if logFn != nil && level <= logLevel.Load() {
-		C.cuzkc_log(logFn, C.int32_t(level), text, logUser)
-	}
+	logCalls.add(headerLevel(r.Level), C.CUZK_LOG_WARN, oneLine.Replace(line.String()))
 	return nil
 }
 
