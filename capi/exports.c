@@ -27,12 +27,21 @@
 static _Thread_local char *last_error;
 static _Thread_local size_t last_error_size;
 
-static pthread_key_t last_error_key; /* its destructor frees last_error */
+static pthread_key_t last_error_key;
 static pthread_once_t last_error_once = PTHREAD_ONCE_INIT;
 static int last_error_has_key;
 
+/* At the end of a thread. Destructors of the host may call the library after
+ * this one, so it leaves the thread as one without an error; a new error sets
+ * the key again, and this runs again. */
+static void free_last_error(void *text) {
+    free(text);
+    last_error = NULL;
+    last_error_size = 0;
+}
+
 static void make_last_error_key(void) {
-    last_error_has_key = pthread_key_create(&last_error_key, free) == 0;
+    last_error_has_key = pthread_key_create(&last_error_key, free_last_error) == 0;
 }
 
 /* Makes room for size bytes; 0 if there is no memory. */
