@@ -71,6 +71,11 @@ pub use crate::version::version;
 /// The C interface.
 pub use cuzk_sys as sys;
 
+/// The Rust lines of the repository's README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../README.md")]
+struct Readme;
+
 /// Compiles only if every type crosses threads.
 #[allow(dead_code)]
 fn everything_crosses_threads() {
