@@ -155,7 +155,11 @@ tests() {
 install_to() {
     [ -n "${1:-}" ] || { echo "build.sh: install needs a PREFIX" >&2; exit 2; }
     [ -e build/libcuzk.so ] || { echo "build.sh: nothing is built; run ./build.sh lib first" >&2; exit 1; }
-    capi/build.sh install "$1"
+    # A relative PREFIX counts from where this was called: the cd above left it.
+    case $1 in
+    /*) capi/build.sh install "$1" ;;
+    *) capi/build.sh install "$OLDPWD/$1" ;;
+    esac
 }
 
 clean() {

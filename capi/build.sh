@@ -106,7 +106,13 @@ flock 9
 case ${1-} in
 lib) lib ;;
 static) static ;;
-install) install_to "${2:?usage: capi/build.sh install PREFIX}" ;;
+install)
+    # A relative PREFIX counts from where this was called: the cd above left it.
+    case ${2:?usage: capi/build.sh install PREFIX} in
+    /*) install_to "$2" ;;
+    *) install_to "$OLDPWD/$2" ;;
+    esac
+    ;;
 *)
     sed -n '3,10s/^# \{0,1\}//p' "$0"
     exit 2
