@@ -22,7 +22,7 @@
 // for all jobs together, and another 32·m while they are made. All that lies
 // outside the Go heap, in size classes at most an eighth above what is needed,
 // and is kept for the next job until the last parameter set is dropped: at most
-// twice what was in use at one time, whatever the witnesses. The lists of
+// three times what was in use at one time, whatever the witnesses. The lists of
 // operands of each core are in the Go heap: 10 to 18 MB were measured beside a
 // job of 2^16.
 package cpu

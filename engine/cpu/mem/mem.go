@@ -17,10 +17,12 @@ var ErrMemory = errors.New("not enough host memory")
 
 // keepFactor bounds what a pool holds, in use and idle, to so many times the
 // most that was in use at one time. A job that goes through two stages, one
-// after the other, with buffers of different sizes, finds all of them idle the
-// next time: two stages take at most twice what the larger takes. Buffers of
-// sizes that only another witness had are the ones given back.
-const keepFactor = 2
+// after the other, with buffers of different sizes, should find all of them
+// idle the next time: two stages take at most twice what the larger takes, and
+// inside a stage sums of different sizes follow one another (2.0 times in all
+// for a PoRep's witness of 2^16 on two cores). Buffers of sizes that only
+// another witness had are the ones given back.
+const keepFactor = 3
 
 // Pool hands out buffers, 4096 bytes aligned and of undefined content. Safe
 // for concurrent use. The zero value is ready.
