@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Neighbours are other processes on the same device. Memory is physical only
@@ -21,24 +22,76 @@ type Neighbours interface {
 	Close() error
 }
 
+// behindAnother is how long a process waits behind another one that waits for
+// memory before it gives back what it could still use itself.
+const behindAnother = 100 * time.Millisecond
+
+// errBehind is the cause of a context when behindAnother is over.
+var errBehind = errors.New("sched: another process still waits for memory")
+
 // errWaited is the cause of a context when MemoryWait is over.
 var errWaited = errors.New("sched: waited long enough for memory")
 
+const (
+	// lookForNeighbours is how often an idle process looks whether another
+	// waits for memory. A look is two system calls.
+	lookForNeighbours = 100 * time.Millisecond
+	// giveWayFor is how long a process that has given everything back goes on
+	// waiting for one that asks: if that is not enough, it waits for others.
+	giveWayFor = time.Second
+)
+
 // ask tells the neighbours that a job waits. It is called in the claim turn.
+// Who waits holds only what its jobs work on: two that wait, each beside the
+// parameters of its last jobs, would wait for each other.
 func (s *Scheduler) ask(ctx context.Context) (release func(), err error) {
 	if s.cfg.Neighbours == nil {
 		return func() {}, nil
 	}
-	// The one that waits may wait for what lies idle here.
-	if err := s.Trim(); err != nil {
+	if err := s.giveBack(); err != nil {
 		return func() {}, err
 	}
 	MayWait("another process")
 	return s.cfg.Neighbours.Ask(ctx)
 }
 
+// giveWay lets a process that waits for memory go first: a steady stream of
+// jobs here would never let it in. Nothing is claimed meanwhile.
+func (s *Scheduler) giveWay(ctx context.Context) error {
+	if s.cfg.Neighbours == nil {
+		return nil
+	}
+	var empty time.Time // since when we hold nothing
+	for s.cfg.Neighbours.Asked() {
+		if err := s.giveBack(); err != nil {
+			return err
+		}
+		switch {
+		case s.Stats().Mapped > 0:
+			empty = time.Time{}
+		case empty.IsZero():
+			empty = time.Now()
+		case time.Since(empty) >= giveWayFor:
+			return nil
+		}
+		if err := sleep(ctx, retryMemory); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveBack gives back all memory that no job works on, the parameter sets too,
+// those that jobs still use as soon as they have ended.
+func (s *Scheduler) giveBack() error {
+	s.mem.Lock()
+	s.ledger.DropAll()
+	s.mem.Unlock()
+	return s.Trim()
+}
+
 // yieldToNeighbours gives idle memory back if another process waits for some,
-// the parameter sets too if no job is left. It is called when a job has ended.
+// the parameter sets too if no job is left.
 func (s *Scheduler) yieldToNeighbours() {
 	if s.cfg.Neighbours == nil || !s.cfg.Neighbours.Asked() {
 		return
@@ -52,14 +105,27 @@ func (s *Scheduler) yieldToNeighbours() {
 	_ = s.Trim()
 }
 
+// watchNeighbours yields also while no job ends.
+func (s *Scheduler) watchNeighbours() {
+	tick := time.NewTicker(lookForNeighbours)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stopTrim:
+			return
+		case <-tick.C:
+			s.yieldToNeighbours()
+		}
+	}
+}
+
 // dropIfIdle forgets all parameter sets if no ticket was drawn since there were
 // drawn of them, and none is outstanding. A job that needs a set loads it again.
 // It returns how many there are now.
 func (s *Scheduler) dropIfIdle(drawn uint64) uint64 {
-	asked := s.cfg.Neighbours != nil && s.cfg.Neighbours.Asked()
 	s.mem.Lock()
 	defer s.mem.Unlock()
-	if s.idleLocked() && (asked || s.next == drawn) {
+	if s.idleLocked() && s.next == drawn {
 		s.ledger.DropAll()
 	}
 	return s.next

@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,32 +14,29 @@ import (
 	"github.com/libcuzk/libcuzk/engine/vram"
 )
 
-// simNeighbours are the processes of a test: whoever holds asking waits.
+// simNeighbours are the processes of a test; one of them waits at a time.
 type simNeighbours struct {
-	asking chan *simNeighbour
+	turn    chan struct{} // holds one token while somebody waits
+	waiting atomic.Pointer[simNeighbour]
 }
 
 type simNeighbour struct{ all *simNeighbours }
 
-func newNeighbours() *simNeighbours { return &simNeighbours{make(chan *simNeighbour, 1)} }
+func newNeighbours() *simNeighbours { return &simNeighbours{turn: make(chan struct{}, 1)} }
 
 func (n *simNeighbour) Ask(ctx context.Context) (func(), error) {
 	select {
-	case n.all.asking <- n:
-		return func() { <-n.all.asking }, nil
+	case n.all.turn <- struct{}{}:
+		n.all.waiting.Store(n)
+		return func() { n.all.waiting.Store(nil); <-n.all.turn }, nil
 	case <-ctx.Done():
 		return func() {}, context.Cause(ctx)
 	}
 }
 
 func (n *simNeighbour) Asked() bool {
-	select {
-	case who := <-n.all.asking:
-		n.all.asking <- who
-		return who != n
-	default:
-		return false
-	}
+	who := n.all.waiting.Load()
+	return who != nil && who != n
 }
 
 func (n *simNeighbour) Close() error { return nil }
