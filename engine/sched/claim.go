@@ -17,33 +17,35 @@ const retryMemory = 10 * time.Millisecond
 // turn. It waits for earlier tickets only: to enter their compute turn, or to
 // hand on; and for other processes, as long as is configured.
 func (s *Scheduler) claim(t *Ticket) error {
+	if s.cfg.MemoryWait == 0 {
+		return s.claimOnce(t)
+	}
+	if err := s.giveWay(t.ctx); err != nil {
+		return err
+	}
 	err := s.claimOnce(t)
-	if s.cfg.MemoryWait == 0 || !errors.Is(err, ErrNoMemory) {
+	if !errors.Is(err, ErrNoMemory) {
 		return err
 	}
 	begin := time.Now()
 	ctx, stop := context.WithDeadlineCause(t.ctx, begin.Add(s.cfg.MemoryWait), errWaited)
 	defer stop()
-	release, err := s.ask(ctx)
+	release, askErr := s.ask(ctx)
 	defer release()
-	for err == nil {
-		err = s.claimOnce(t)
-		if !errors.Is(err, ErrNoMemory) {
+	for askErr == nil {
+		if err = s.claimOnce(t); !errors.Is(err, ErrNoMemory) {
 			return err
 		}
-		noMemory := err
 		// What is idle may be what another process waits for.
 		if err := s.Trim(); err != nil {
 			return err
 		}
-		if err = sleep(ctx, retryMemory); errors.Is(err, errWaited) {
-			return fmt.Errorf("waited %v for other processes: %w", time.Since(begin).Round(time.Millisecond), noMemory)
-		}
+		askErr = sleep(ctx, retryMemory)
 	}
-	if errors.Is(err, errWaited) {
-		err = fmt.Errorf("waited %v behind another process that waits for memory: %w", time.Since(begin).Round(time.Millisecond), ErrNoMemory)
+	if errors.Is(askErr, errWaited) {
+		return fmt.Errorf("waited %v for other processes: %w", time.Since(begin).Round(time.Millisecond), err)
 	}
-	return err
+	return askErr
 }
 
 // claimOnce is claim without waiting for other processes.

@@ -22,13 +22,6 @@ type Neighbours interface {
 	Close() error
 }
 
-// behindAnother is how long a process waits behind another one that waits for
-// memory before it gives back what it could still use itself.
-const behindAnother = 100 * time.Millisecond
-
-// errBehind is the cause of a context when behindAnother is over.
-var errBehind = errors.New("sched: another process still waits for memory")
-
 // errWaited is the cause of a context when MemoryWait is over.
 var errWaited = errors.New("sched: waited long enough for memory")
 

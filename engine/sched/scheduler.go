@@ -124,6 +124,9 @@ func New(dev Device, cfg Config) (*Scheduler, error) {
 	if cfg.IdleAfter > 0 {
 		s.background.Go(s.trimWhenIdle)
 	}
+	if cfg.Neighbours != nil {
+		s.background.Go(s.watchNeighbours)
+	}
 	return s, nil
 }
 
