@@ -175,3 +175,73 @@ func TestIdleSetsAreGivenBack(t *testing.T) {
 		require.NoError(t, s.Close(t.Context()))
 	})
 }
+
+func TestASteadyStreamGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		both, _ := twoProcesses(t, 10*time.Second)
+		stop := make(chan struct{})
+		var stream sync.WaitGroup
+		set := vram.NewSet("set", vram.Granule)
+		for range 2 {
+			stream.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						assert.NoError(t, both[0].Run(t.Context(), needs(1, set), holdFor(100*time.Millisecond)))
+					}
+				}
+			})
+		}
+		time.Sleep(time.Second)
+		assert.NoError(t, both[1].Run(t.Context(), needs(8, nil), holdFor(0)), "all of the card, between two jobs of the stream")
+		before := both[0].Stats().Done
+		time.Sleep(5 * time.Second)
+		assert.Greater(t, both[0].Stats().Done, before, "the stream goes on")
+		close(stop)
+		stream.Wait()
+		for _, s := range both {
+			require.NoError(t, s.Close(t.Context()))
+		}
+	})
+}
+
+func TestAProcessThatAsksForMoreThanWeHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		both, memory := twoProcesses(t, time.Hour)
+		memory.free -= 6 * vram.Granule // a stranger's
+		ctx, stop := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() {
+			assert.ErrorIs(t, both[1].Run(ctx, needs(4, nil), holdFor(0)), context.Canceled)
+		})
+		time.Sleep(time.Minute)
+		begin := time.Now()
+		require.NoError(t, both[0].Run(t.Context(), needs(1, nil), holdFor(0)))
+		assert.InDelta(t, giveWayFor.Seconds(), time.Since(begin).Seconds(), 0.1, "it does not wait with it")
+		stop()
+		group.Wait()
+		for _, s := range both {
+			require.NoError(t, s.Close(t.Context()))
+		}
+	})
+}
+
+func TestWhoAsksHoldsNoIdleMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		both, _ := twoProcesses(t, time.Hour)
+		s := both[0]
+		require.NoError(t, s.Run(t.Context(), needs(1, vram.NewSet("set", 2*vram.Granule)), holdFor(0)))
+		require.NotZero(t, s.Stats().Mapped)
+		release, err := s.ask(t.Context())
+		require.NoError(t, err)
+		assert.Zero(t, s.Stats().Mapped)
+		assert.True(t, both[1].cfg.Neighbours.Asked())
+		release()
+		assert.False(t, both[1].cfg.Neighbours.Asked())
+		for _, s := range both {
+			require.NoError(t, s.Close(t.Context()))
+		}
+	})
+}
