@@ -284,10 +284,10 @@ cuzk_status cuzk_job_start(cuzk_srs srs, const cuzk_assignment *assignments, siz
 /* Waits until every partition is done or the job failed. On CUZK_OK out holds
  * count proofs (out may be NULL if they are not wanted). May be called again,
  * and by several threads: all get the same answer.
- * A wrong argument is refused at once, without waiting: ALIGNMENT (of out),
- * HANDLE. TIMEOUT: not done yet. Anything else is the job's outcome: CUZK_OK,
- * CANCELLED, or what cuzk_prove_partition may return while it proves. One failing
- * partition fails the job; the message has its index. */
+ * Errors: at once, without waiting, ALIGNMENT (of out) and HANDLE; TIMEOUT if it
+ * is not done yet; anything else is the job's outcome: CANCELLED, or what
+ * cuzk_prove_partition may return while it proves. One failing partition fails
+ * the job; the message has its index. */
 cuzk_status cuzk_job_wait(cuzk_job job, uint64_t timeout_ms, cuzk_proof *out);
 
 /* Waits until no a or b of the job is read any more (also true once the job has
