@@ -6,6 +6,7 @@
  *
  * The library is loaded at run time, late. Ends with 0 if all went well.
  */
+#define _GNU_SOURCE /* pthread_setattr_default_np */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -163,6 +165,43 @@ static void small_stacks(void) {
         for (int i = 0; i < 8; i++)
             pthread_join(threads[i], NULL);
     }
+}
+
+/* -------------------------------------------------------------------- memory --- */
+
+/* Leaves the process room for so many bytes of new mappings. */
+static void limit_address_space(rlim_t room) {
+    FILE *f = fopen("/proc/self/statm", "r");
+    unsigned long pages;
+    REQUIRE(f != NULL && fscanf(f, "%lu", &pages) == 1);
+    fclose(f);
+    struct rlimit limit;
+    REQUIRE(getrlimit(RLIMIT_AS, &limit) == 0);
+    limit.rlim_cur = room == RLIM_INFINITY ? limit.rlim_max : pages * (rlim_t)sysconf(_SC_PAGESIZE) + room;
+    REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
+/* A job for whose buffers there is no address space fails, and the next one
+ * does not. With few threads and small stacks, so that there is room for those
+ * that the runtime may start meanwhile: without, it ends the process. */
+static void no_memory(void) {
+    pthread_attr_t small;
+    REQUIRE(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, 128 * 1024) == 0);
+    REQUIRE(pthread_setattr_default_np(&small) == 0);
+    REQUIRE(setenv("GOMAXPROCS", "2", 1) == 0 && setenv("CUZK_BACKEND", "cpu", 1) == 0);
+    load();
+    for (int i = 0; i < 3; i++)
+        prove_once();
+    cuzk_srs srs;
+    cuzk_proof proof;
+    must(api.open(params_path, NULL, &srs));
+    limit_address_space(1024 * 1024);
+    cuzk_status status = api.prove(srs, &gv.assignment, &gv.r, &gv.s, NULL, &proof);
+    limit_address_space(RLIM_INFINITY);
+    REQUIRE(status == CUZK_ERR_HOST_MEMORY);
+    REQUIRE(strstr(api.last_error(), "not enough host memory") != NULL);
+    must(api.prove(srs, &gv.assignment, &gv.r, &gv.s, NULL, &proof));
+    must(api.release(srs));
 }
 
 /* -------------------------------------------------------------------- ending --- */
@@ -354,6 +393,7 @@ static const struct {
     {"dlopen_late", dlopen_late},
     {"dlopen_in_thread", dlopen_in_thread},
     {"small_stacks", small_stacks},
+    {"no_memory", no_memory},
     {"exit_with_job", exit_with_job},
     {"exit_in_thread_with_job", exit_in_thread_with_job},
     {"prove_at_exit", prove_at_exit},
