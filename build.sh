@@ -148,6 +148,7 @@ tests() {
     step model tests/model/run.sh
     fuzz
     step rust bindings/rust/check.sh test
+    step "bellperson's own tests" bindings/rust/check.sh bellperson 0.27.0
     step "rust doc" bindings/rust/check.sh doc
     echo "=== all tests passed in $SECONDS s"
 }
