@@ -83,6 +83,7 @@ type MSM struct {
 	partitionLog uint32
 
 	run   uint32 // pairs a thread adds up
+	merge uint32 // heads of runs a thread merges, on the first level
 	chunk uint32 // buckets a thread reduces; a power of two, so it divides a window's
 }
 
@@ -107,11 +108,12 @@ func PlanMSM(n uint32, scratchLimit uint64, groups ...Group) (MSM, error) {
 		n, p.ScratchBytes(), scratchLimit)
 }
 
-// shape fills in the plan. A last, smaller batch keeps run and chunk, so that
-// it fits the same scratch.
+// shape fills in the plan. A last, smaller batch keeps run, merge and chunk, so
+// that it fits the same scratch.
 func (p MSM) shape(window, windows, batch uint32) MSM {
 	p.Window, p.Windows, p.Batch = window, windows, batch
 	p.run = uint32(min(max(p.pairs()>>runThreadsLog, minRun), maxRun))
+	p.merge = mergeRun(p.runs())
 	chunk := uint32(1) << (max(bits.Len64(p.buckets()), chunkThreadsLog+1) - chunkThreadsLog - 1)
 	p.partitionLog = 0
 	if p.N >= partitionFrom {
@@ -176,7 +178,7 @@ type msmScratch struct {
 func (p MSM) scratch(whole Range) msmScratch {
 	l := layout{whole: whole}
 	n, point := p.buckets(), p.sumBytes()
-	heads := [2]uint64{uint64(p.runs()), uint64(blocks(uint64(p.runs()), uint64(mergeRun(p.runs()))))}
+	heads := [2]uint64{uint64(p.runs()), uint64(blocks(uint64(p.runs()), uint64(p.merge)))}
 	var s msmScratch
 	s.partitionCounts = l.take(uint64(p.partitions()) * WordBytes)
 	s.counts = l.take(n * WordBytes)
@@ -248,8 +250,8 @@ func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 	}, append(heads(0, runs, Write), Access{points, Read}, reads(s.sorted, p.pairs()*WordBytes), offsets,
 		Access{buckets, Write})...)}
 	// One run has no head: it starts every bucket it touches.
-	for from := 0; runs > 1; from = 1 - from {
-		k, grid, run, next := kernelMerge[g], uint32(0), mergeRun(runs), uint32(1)
+	for from, run := 0, p.merge; runs > 1; from, run = 1-from, mergeRun(runs) {
+		k, grid, next := kernelMerge[g], uint32(0), uint32(1)
 		out := blocks(uint64(runs), uint64(run))
 		if runs <= mergeBlockRuns {
 			k, grid = kernelMergeLevels[g], 1

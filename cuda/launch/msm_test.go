@@ -56,6 +56,38 @@ func plan(t *testing.T, n int, groups ...launch.Group) launch.MSM {
 	return p
 }
 
+// TestCallsStayWithinTheScratch plans for less and less scratch: a last, smaller
+// batch of windows must fit it too. At 2^21 scalars in batches of 10 windows of
+// 10 bits, the last batch has so many fewer runs that fewer of them would be
+// merged at a time, into more heads than the first batch has.
+func TestCallsStayWithinTheScratch(t *testing.T) {
+	for log := range 29 {
+		n := uint32(1) << log
+		for _, g := range []launch.Group{launch.G1, launch.G2} {
+			full := plan(t, int(n), g).ScratchBytes()
+			for limit := full; ; limit = limit * 7 / 8 {
+				p, err := launch.PlanMSM(n, limit, g)
+				if err != nil {
+					break
+				}
+				whole := launch.Range{Bytes: 1 << 40}
+				scratch := launch.Range{Addr: 1 << 41, Bytes: p.ScratchBytes()}
+				require.LessOrEqual(t, scratch.Bytes, limit)
+				calls := p.Calls(launch.MSMInput{
+					Scalars: whole, Points: []launch.Range{whole},
+					Results: []launch.Range{{Bytes: p.ResultBytes(g)}}, Scratch: scratch,
+				})
+				for _, c := range calls {
+					for _, a := range c.Access {
+						inScratch := a.Addr >= scratch.Addr
+						require.True(t, !inScratch || a.Addr+a.Bytes <= scratch.Addr+scratch.Bytes, "%s, 2^%d in %d bytes", c.Kernel.Name, log, limit)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestMSMOfEverySize(t *testing.T) {
 	r := open(t)
 	for _, n := range sizes([]int{0, 1, 2, 3, 4, 5, 31, 32, 33, 127, 128, 129, 600},
