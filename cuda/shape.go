@@ -236,16 +236,39 @@ func (p plan) scratchBytes() uint64 {
 	return last.offset + last.bytes
 }
 
-// need is what a job claims.
+// When blocks are handed on, the earliest first: vram.Request.Late.
+const (
+	afterProduct     = iota // the rows of b
+	afterSubtraction        // of c
+	afterSort               // h, which lies where a's were, once its last windows are sorted
+	atEnd
+)
+
+// need is what a job claims. For a domain of m, i inputs, x aux variables of
+// which `list` fit the dense list, in bytes, each part rounded up to 256:
+//
+//	a, b, c   32 m each                                a row is a scalar
+//	witness   4 ceil(x / 32)                           bitmap of the ones
+//	          36 list + 32 i                           values and indices
+//	          4 * 4 (i + list)                         positions in l, a, b of G1 and G2
+//	          3 of 4 (ceil(n / 32) + ceil(n / 1024) + 1)  densities and ranks; n = x, x, i
+//	          5 * 256 + maxResultBytes                 decode status, results
+//	scratch   for each of the five sums the larger of
+//	          MSM.ScratchBytes / 2^shift               at least a window of the least plan
+//	          2112 points                              OnesScratchBytes
+//	          4 ceil(x / 1024), and its scan           RankScratchBytes
+//
+// Sources: the layouts that the kernels' argument structs name, sized by package
+// launch. The parameter set beside it is 96 (m + |l| + |a| + |b|) + 192 |b|.
 func (p plan) need(set *vram.Set) vram.Need {
-	rows := vram.Request{Bytes: launch.FrBytes << p.logSize}
+	rows := launch.FrBytes << p.logSize
 	return vram.Need{
 		Resident: []vram.Request{
-			blockA:       rows,
-			blockB:       rows,
-			blockC:       rows,
-			blockWitness: {Bytes: p.layout(0, p.capacity).bytes, Exact: true},
-			blockScratch: {Bytes: p.scratchBytes(), Exact: true},
+			blockA:       {Bytes: uint64(rows), Late: afterSort},
+			blockB:       {Bytes: uint64(rows), Late: afterProduct},
+			blockC:       {Bytes: uint64(rows), Late: afterSubtraction},
+			blockWitness: {Bytes: p.layout(0, p.capacity).bytes, Exact: true, Late: atEnd},
+			blockScratch: {Bytes: p.scratchBytes(), Exact: true, Late: atEnd},
 		},
 		Set: set,
 	}

@@ -1,0 +1,235 @@
+package cuda
+
+import (
+	"fmt"
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/vram"
+)
+
+// porep is a partition of a 32 GiB PoRep, scaled to a domain of 2^logSize: at
+// 2^27 it has 328 inputs, 130,169,893 aux variables, and of these 129,753,292
+// in a and 33,112,281 in b; one input is in b.
+func porep(logSize int) groth16.Counts {
+	scaled := func(n int) int { return n >> (27 - min(logSize, 27)) << max(0, logSize-27) }
+	inputs := 1
+	if logSize > 9 {
+		inputs = 328
+	}
+	b := 1 + scaled(33_112_281)
+	return groth16.Counts{
+		H: 1<<logSize - 1, L: scaled(130_169_893), A: inputs + scaled(129_753_292), BG1: b, BG2: b, IC: inputs,
+	}
+}
+
+// sizes adds up parts of a block, each rounded up to 256 bytes.
+func sizes(parts ...uint64) (sum uint64) {
+	for _, p := range parts {
+		sum += (p + 255) / 256 * 256
+	}
+	return sum
+}
+
+func over(n, by uint64) uint64 { return (n + by - 1) / by }
+
+// attempts are the plans that planFor may choose from for a shape.
+func attempts(s shape) (all []plan) {
+	for attempt := range planAttempts {
+		p := plan{shape: s, capacity: s.listFor(attempt, Options{})}
+		if p.divideScratch(attempt) != nil {
+			break
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// TestMemoryForEveryDomain goes through every domain and every plan that may
+// be chosen for it. Each block that a job claims is compared with its formula,
+// written out here a second time.
+func TestMemoryForEveryDomain(t *testing.T) {
+	for logSize := range launch.MaxLogSize + 1 {
+		t.Run(fmt.Sprintf("m = 2^%d", logSize), func(t *testing.T) {
+			c := porep(logSize)
+			s := shapeOf(c)
+			require.EqualValues(t, logSize, s.logSize)
+			m, aux, inputs := uint64(1)<<logSize, uint64(c.L), uint64(c.IC)
+			_, set := s.sections(0)
+			require.Equal(t, sizes(96*m, 96*aux, 96*uint64(c.A), 96*uint64(c.BG1), 192*uint64(c.BG2)), set, "parameter set")
+
+			plans := attempts(s)
+			require.NotEmpty(t, plans)
+			for attempt, p := range plans {
+				list := min(aux, max(max(aux/8, 1<<20)>>attempt, 1024))
+				require.EqualValues(t, list, p.capacity, "list")
+				n := p.need(vram.NewSet("", set))
+				require.Equal(t, []vram.Request{
+					blockA: {Bytes: 32 * m, Late: 2}, blockB: {Bytes: 32 * m, Late: 0}, blockC: {Bytes: 32 * m, Late: 1},
+				}, n.Resident[:blockWitness], "rows")
+				density := func(n uint64) uint64 { return sizes(4*over(n, 32), 4*(over(n, 1024)+1)) }
+				positions := sizes(4 * (inputs + list))
+				witness := sizes(5*256, 4*over(aux, 32), 32*(inputs+list), 4*list) +
+					2*density(aux) + density(inputs) + 4*positions + sizes(16+64*(4*192+384)+3*192+384)
+				require.Equal(t, vram.Request{Bytes: witness, Exact: true, Late: 3}, n.Resident[blockWitness], "witness block")
+
+				var scratch uint64
+				for _, of := range allSections {
+					scratch += checkScratch(t, p, of, attempt)
+				}
+				got := n.Resident[blockScratch]
+				require.Equal(t, vram.Request{Bytes: scratch, Exact: true, Late: 3},
+					vram.Request{Bytes: sizes(got.Bytes), Exact: got.Exact, Late: got.Late}, "scratch block")
+				checkPeak(t, n, set)
+			}
+		})
+	}
+}
+
+// checkScratch compares a section's part of the scratch with the formula, and
+// with what its launches declare that they touch.
+func checkScratch(t *testing.T, p plan, of srs.Section, attempt int) uint64 {
+	t.Helper()
+	const base = 1 << 40
+	n := uint64(p.inputs + p.capacity)
+	if of == srs.SectionH {
+		n = 1 << p.logSize
+	}
+	point := group(of).SumBytes()
+	full, err := launch.PlanMSM(uint32(n), 1<<62, group(of))
+	require.NoError(t, err)
+	ranks := func(n uint64) uint64 { return sizes(4*over(n, 1024), 4*over(over(n, 1024), 2048)) }
+	least := max((2048+64)*point, ranks(uint64(p.aux)), ranks(uint64(p.inputs)))
+	want := max(msmBytes(full, point)>>attempt, least)
+	part := p.scratch[of]
+	require.Equal(t, want, part.bytes, "scratch of section %s", of)
+
+	chosen, err := p.msm(of, uint32(n))
+	require.NoError(t, err)
+	require.LessOrEqual(t, msmBytes(chosen, point), part.bytes, "the chosen MSM of section %s", of)
+	scratch := launch.Range{Addr: base, Bytes: part.bytes}
+	whole := func(bytes uint64) launch.Range { return launch.Range{Bytes: bytes} }
+	section := launch.Section{Aux: launch.Density{N: p.aux, Bitmap: whole(launch.BitmapBytes(p.aux)), Ranks: whole(launch.RanksBytes(p.aux))}}
+	calls := chosen.Calls(launch.MSMInput{
+		Scalars: whole(n * launch.FrBytes), Points: []launch.Range{whole(1 << 39)},
+		Results: []launch.Range{whole(chosen.ResultBytes(group(of)))}, Scratch: scratch,
+	})
+	calls = append(calls, section.Ones(group(of), whole(1<<39), whole(launch.BitmapBytes(p.aux)), p.aux, scratch, whole(point))...)
+	calls = append(calls, section.Aux.Calls(scratch)...)
+	for _, c := range calls {
+		for _, a := range c.Access {
+			if a.Addr >= base && a.Addr+a.Bytes > base+part.bytes {
+				require.Failf(t, "beyond the scratch", "%s touches up to byte %d of %d", c.Kernel.Name, a.Addr+a.Bytes-base, part.bytes)
+			}
+		}
+	}
+	return sizes(part.bytes)
+}
+
+// msmBytes is the scratch of an MSM of n scalars, W windows of c bits at a
+// time, sums of `point` bytes. With B = W 2^(c-1) buckets:
+//
+//	4 B + 4 (B + 1) + 4 ceil(B / 2048)  counts, offsets, the scan's sums
+//	4 W n                               sorted indices
+//	the larger of
+//	  8 W n                             entries of a sort in two steps
+//	  point (B + runs + merged + B / chunk + 64 W) + 4 (runs + merged)
+//
+// and 4 (2 P + 1) for the P partitions of a sort in two steps. A thread adds up
+// run = W n / 2^18 pairs, from 8 to 256; merges runs / 2^15 heads, from 4 to 16;
+// and reduces chunk buckets, B / 2^16 rounded down to a power of two, from 4 to
+// 64 and at most a window's.
+func msmBytes(m launch.MSM, point uint64) uint64 {
+	n, windows, perWindow := uint64(m.N), uint64(m.Batch), uint64(1)<<(m.Window-1)
+	buckets, pairs := windows*perWindow, windows*n
+	runs := over(pairs, min(max(pairs>>18, 8), 256))
+	merged := over(runs, min(max(runs>>15, 4), 16))
+	chunk := uint64(4)
+	for chunk < 64 && 2*chunk<<16 <= buckets {
+		chunk *= 2
+	}
+	chunk = min(chunk, perWindow)
+	sums := sizes(point*buckets, point*runs, 4*runs, point*merged, 4*merged, point*(buckets/chunk), 64*point*windows)
+	parts := partitions(m)
+	if parts > 0 {
+		sums = max(sums, sizes(8*pairs))
+	}
+	return sizes(4*parts, 4*buckets, 4*(buckets+1), 4*(parts+1), 4*over(buckets, 2048), 4*pairs) + sums
+}
+
+// partitions is how many a sort in two steps has, from 2^19 scalars on: 2^k for
+// each window, 1 <= k <= 10 and less than the window's bits, 12288 altogether.
+func partitions(m launch.MSM) uint64 {
+	if m.N < 1<<19 {
+		return 0
+	}
+	all := uint64(m.Batch) << 1
+	for k := 2; k <= 10 && k < int(m.Window) && 2*all <= 12288; k++ {
+		all *= 2
+	}
+	return all
+}
+
+// checkPeak sees that the peak is the sum of the blocks but for alignment, that
+// a ledger of exactly the peak takes the job, and that one of less refuses it.
+func checkPeak(t *testing.T, n vram.Need, set uint64) {
+	t.Helper()
+	peak := vram.Peak(n.Resident, set)
+	exact := set
+	for _, r := range n.Resident {
+		exact += r.Bytes
+	}
+	require.GreaterOrEqual(t, peak, exact)
+	require.Less(t, peak, exact+3*vram.Granule)
+	l, err := vram.NewLedger(peak, vram.Granule)
+	require.NoError(t, err)
+	require.NoError(t, l.Check(n))
+	_, ok := l.Claim(n)
+	require.True(t, ok)
+	l, err = vram.NewLedger(peak-vram.Granule, vram.Granule)
+	require.NoError(t, err)
+	var tooLarge *vram.TooLargeError
+	require.ErrorAs(t, l.Check(n), &tooLarge)
+	require.Equal(t, peak, tooLarge.NeedBytes)
+}
+
+// TestTableOfMemory is the table in docs/cuda.md, in GiB.
+func TestTableOfMemory(t *testing.T) {
+	gib := func(bytes uint64) float64 { return float64(bytes) / (1 << 30) }
+	for logSize, want := range map[int]struct{ set, ample, scratch, least float64 }{
+		18: {0.09, 0.67, 0.64, 0.10},
+		20: {0.35, 1.43, 1.28, 0.30},
+		22: {1.38, 2.24, 1.82, 0.53},
+		24: {5.52, 5.64, 4.04, 1.90},
+		26: {22.1, 21.5, 15.1, 12.3},
+		27: {44.1, 41.9, 29.1, 17.5},
+	} {
+		t.Run(fmt.Sprintf("m = 2^%d", logSize), func(t *testing.T) {
+			s := shapeOf(porep(logSize))
+			_, set := s.sections(0)
+			plans := attempts(s)
+			ample, least := plans[0], plans[len(plans)-1]
+			digits := 0.006
+			if want.set > 10 {
+				digits = 0.06
+			}
+			assert.InDelta(t, want.set, gib(set), digits, "parameter set")
+			assert.InDelta(t, want.ample, gib(vram.Peak(ample.need(nil).Resident, 0)), digits, "ample")
+			assert.InDelta(t, want.scratch, gib(ample.scratchBytes()), digits, "of that scratch")
+			assert.InDelta(t, want.least, gib(vram.Peak(least.need(nil).Resident, 0)), digits, "least")
+		})
+	}
+}
+
+func TestDomainOfAShape(t *testing.T) {
+	for h, want := range map[int]uint32{0: 0, 1: 1, 2: 1, 3: 2, 4: 2, 1<<20 - 1: 20, 1 << 20: 20} {
+		assert.Equal(t, want, shapeOf(groth16.Counts{H: h}).logSize, "%d points of h", h)
+		assert.LessOrEqual(t, bits.Len(uint(h)), int(want)+1)
+	}
+}
