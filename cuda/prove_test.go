@@ -56,10 +56,10 @@ func prove(t testing.TB, d backend.Device, p *srs.Params, a *groth16.Assignment,
 }
 
 func TestGoldenProofs(t *testing.T) {
-	d, _ := open(t, Options{}, cudasim.Config{})
+	d, _ := open(t, Options{}, cudasim.Config{Declared: true})
 	golden.Each(t, func(t *testing.T, c golden.Case) {
-		if c.Name == "sha512" && !onCard() {
-			t.Skip("2^16 rows take minutes on the simulator")
+		if c.Name == "sha512" && !onCard() && testing.Short() {
+			t.Skip("2^16 rows take about 20 s on the simulator")
 		}
 		p, err := srs.Open(c.Params, srs.Options{})
 		require.NoError(t, err)

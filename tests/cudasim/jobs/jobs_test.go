@@ -181,17 +181,3 @@ func TestUploadsRunBesideKernels(t *testing.T) {
 	t.Logf("%d uploads, %d of them beside one of %d MSM kernels", len(uploads), beside, len(kernels))
 	assert.Positive(t, beside)
 }
-
-func TestTheMainExample(t *testing.T) {
-	c, err := golden.Large()
-	if errors.Is(err, golden.ErrAbsent) && os.Getenv(golden.DirEnv) == "" {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
-	cudasim.New(t, cudasim.Config{Declared: true})
-	e := newEngine(t, cuda.Options{}, 1)
-	k := load(t, e, c)
-	proof, err := e.Prove(t.Context(), k.set, k.parts[0], engine.DefaultProveOptions())
-	require.NoError(t, err)
-	assert.Equal(t, k.want[0], proof)
-}
