@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # Builds the simulated driver with g++: build/cudasim/libcuda.so.1 with the kernels of cuda/kernels, or with `selftest`
 # build/cudasim/selftest/libcuda.so.1 with those of testdata. Compiles only what is older than its sources; several
 # builds at once wait for each other. CXX names another compiler of the GCC family.
@@ -26,11 +26,11 @@ mkdir -p "$library"
 exec 9>"$out/lock"
 flock 9
 
-common="-std=c++17 -g1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
+common=(-std=c++17 -g1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror)
 # A call before each access that other threads could see (instrument.cpp has the functions). No vectoriser: it would
 # merge accesses.
-checks="-fsanitize=thread --param tsan-instrument-func-entry-exit=0 -fsanitize=alignment,bounds,shift-exponent
-        -fno-tree-vectorize"
+checks=(-fsanitize=thread --param tsan-instrument-func-entry-exit=0 "-fsanitize=alignment,bounds,shift-exponent"
+    -fno-tree-vectorize)
 
 # stale OBJECT SOURCE: there is no object, or it is older than this script, its source or a header it took.
 stale() {
@@ -41,7 +41,7 @@ stale() {
     return 1
 }
 
-objects=""
+objects=()
 running=0
 failed="$out/failed.$$"
 rm -f "$failed"
@@ -49,10 +49,15 @@ rm -f "$failed"
 compile() {
     object=$1 source=$2
     shift 2
-    objects="$objects $object"
+    objects+=("$object")
     stale "$object" || return 0
-    ("$cxx" $common "$@" -MMD -MF "$object.d" -x c++ -c "$source" -o "$object.new" && mv "$object.new" "$object" ||
-        touch "$failed") &
+    {
+        if "$cxx" "${common[@]}" "$@" -MMD -MF "$object.d" -x c++ -c "$source" -o "$object.new"; then
+            mv "$object.new" "$object"
+        else
+            touch "$failed"
+        fi
+    } &
     running=$((running + 1))
     if [ $((running % $(nproc))) -eq 0 ]; then wait; fi
 }
@@ -63,7 +68,7 @@ done
 for source in $sources; do
     # Two folders may have files of one name.
     name=$(echo "${source#"$root"/}" | tr / _)
-    compile "$library/$name.o" "$source" -O2 $checks -I "$kernels"
+    compile "$library/$name.o" "$source" -O2 "${checks[@]}" -I "$kernels"
 done
 wait
 if [ -e "$failed" ]; then
@@ -72,14 +77,14 @@ if [ -e "$failed" ]; then
 fi
 
 newest=0
-for object in $objects "$here/cudasim.map"; do
+for object in "${objects[@]}" "$here/cudasim.map"; do
     [ "$library/libcuda.so.1" -nt "$object" ] || newest=1
 done
 # A kernel file that was taken away leaves a library that is newer than everything: compare the list too.
-echo "$objects" | cmp -s - "$library/objects" || newest=1
+echo "${objects[*]}" | cmp -s - "$library/objects" || newest=1
 if [ $newest -eq 1 ]; then
-    "$cxx" -shared -o "$library/libcuda.so.1.new" $objects -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,defs \
+    "$cxx" -shared -o "$library/libcuda.so.1.new" "${objects[@]}" -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,defs \
         -Wl,--version-script="$here/cudasim.map"
-    echo "$objects" >"$library/objects"
+    echo "${objects[*]}" >"$library/objects"
     mv "$library/libcuda.so.1.new" "$library/libcuda.so.1"
 fi
