@@ -53,6 +53,8 @@ CUZK_FN void sum_ones(const OnesArgs<G> &a, u32 *list, XYZZ<typename G::F> *half
         CUZK_NO_UNROLL
         for (u32 i = thread_x(); i < count; i += block_threads())
             sum.add(constant_load(a.points, list[i]));
+        // The next tile's list is written behind the barriers of its two sums
+        // already; this one keeps that from hanging on how they are made.
         block_barrier();
     }
     sum = block_sum(sum, half);
