@@ -1,0 +1,172 @@
+//go:build linux && (amd64 || arm64)
+
+// Package mutations breaks the engine and the kernels on purpose, one change at
+// a time in a copy of the tree, and sees that tests on the simulator fail.
+package mutations
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Variable set to 1 carries the mutations out, about a minute each. Without it
+// the test only sees that each of them still has its place in the source.
+const Variable = "CUZK_MUTATIONS"
+
+// mutation replaces a text that occurs once in a file.
+type mutation struct {
+	file, old, new string
+	tests          []string // arguments of go test
+	found          string   // what the output of the failing tests has
+}
+
+var (
+	proofs  = []string{"-run", "TestGoldenProofs|TestGeneratedCircuits|TestWorkersWithinABudget", "./cuda"}
+	jobs    = []string{"-run", "TestSchedules", "./tests/cudasim/jobs"}
+	kernels = []string{"-run", "NTT|MSM|Ones", "./cuda/launch"}
+)
+
+var mutations = map[string]mutation{
+	"no stream ever waits for an event": {
+		"cuda/lanes.go", "return b.Wait(stream, driver.Event(e))", "return nil",
+		proofs, "cudasim: order",
+	},
+	"kernels do not wait for the job's uploads": {
+		"engine/sched/ticket.go", "return s.orderLocked(Compute, t.uploads)", "return nil",
+		proofs, "cudasim: order",
+	},
+	"a round's values overwrite the list before the kernels have read it": {
+		"cuda/rounds.go", "if err := j.ticket.Order(sched.Tiles, j.round.copied); err != nil {",
+		"if err := error(nil); err != nil {", proofs, "cudasim: order",
+	},
+	"kernels of a round do not wait for its values": {
+		"cuda/rounds.go", "if err := j.ticket.Order(sched.Compute, staged); err != nil {",
+		"if err := error(nil); err != nil && staged != nil {", proofs, "cudasim: order",
+	},
+	"the mark of a round's results is recorded on another stream": {
+		"cuda/rounds.go", "r.copied, err = j.ticket.Record(sched.Compute)", "r.copied, err = j.ticket.Record(sched.Download)",
+		proofs, "cudasim: ",
+	},
+	"all events are recorded on the next stream": {
+		"cuda/lanes.go", "return b.Record(e, stream)", "return b.Record(e, l.streams[(int(s)+1)%len(l.streams)])",
+		proofs, "cudasim: order",
+	},
+	"a block's fence leaves the compute stream out": {
+		"engine/sched/ticket.go", "if !touched.has(st) {", "if !touched.has(st) || st == Compute {",
+		jobs, "cudasim: ",
+	},
+	"a pinned buffer is filled again before its copy has run": {
+		"cuda/ring.go", "if err != nil || !done {", "if err != nil || !done && false {",
+		proofs, "cudasim: host-changed",
+	},
+	"no barrier before the transform's tile is read": {
+		"cuda/kernels/ntt/ntt.cu", "round.at = tile.row_at + left;\n        if (!first)\n            block_barrier();",
+		"round.at = tile.row_at + left;", kernels, "cudasim: ",
+	},
+	"no barrier between levels of the merge": {
+		"cuda/kernels/msm/bucket.cuh", "merge_run<G>(a, t);\n        block_barrier();", "merge_run<G>(a, t);",
+		kernels, "cudasim: race",
+	},
+	"no barrier in the sum over a block": {
+		"cuda/kernels/msm/bucket.cuh", "half[thread_x() - width] = mine;\n        block_barrier();", "half[thread_x() - width] = mine;",
+		kernels, "cudasim: shared-race",
+	},
+	"no barrier before the list of ones is read": {
+		"cuda/kernels/sums/ones.cuh", "        block_barrier();\n        CUZK_NO_UNROLL\n        for (u32 i = thread_x(); i < count",
+		"        CUZK_NO_UNROLL\n        for (u32 i = thread_x(); i < count", kernels, "cudasim: shared-race",
+	},
+	"no barrier after the totals of a block's exclusive sums are read": {
+		"cuda/kernels/common/platform.cuh", "total = scratch[WARP];\n    block_barrier();", "total = scratch[WARP];",
+		kernels, "cudasim: shared-race",
+	},
+}
+
+func TestMutations(t *testing.T) {
+	root := root(t)
+	for name, m := range mutations {
+		data, err := os.ReadFile(filepath.Join(root, m.file))
+		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(string(data), m.old), "%s: places in %s", name, m.file)
+	}
+	if os.Getenv(Variable) != "1" {
+		return
+	}
+	tree := copyOf(t, root)
+	for name, m := range mutations {
+		t.Run(name, func(t *testing.T) { m.check(t, tree) })
+	}
+}
+
+// check makes the change in the tree, runs the tests, and takes it back.
+func (m mutation) check(t *testing.T, tree string) {
+	path := filepath.Join(tree, m.file)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), m.old, m.new, 1)), 0o644))
+	defer func() { require.NoError(t, os.WriteFile(path, data, 0o644)) }()
+
+	const limit = 8 * time.Minute
+	ctx, stop := context.WithTimeout(t.Context(), limit)
+	defer stop()
+	test := exec.CommandContext(ctx, "go", append([]string{"test", "-short", "-vet=off", "-timeout", "6m"}, m.tests...)...)
+	test.Dir = tree
+	output, err := test.CombinedOutput()
+	require.Error(t, err, "tests pass with the change")
+	require.NotContains(t, string(output), "build failed")
+	require.NotContains(t, string(output), "build.sh kernels:", "the kernels do not compile")
+	require.Contains(t, string(output), m.found)
+	for line := range strings.Lines(string(output)) {
+		if _, message, ok := strings.Cut(line, "cudasim: "); ok {
+			t.Log(strings.TrimSpace(message))
+			break
+		}
+	}
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	_, self, _, ok := runtime.Caller(0)
+	require.True(t, ok, "the test binary knows its source files")
+	return filepath.Join(filepath.Dir(self), "..", "..", "..")
+}
+
+// copyOf copies what the tests need, without what was built.
+func copyOf(t *testing.T, root string) string {
+	t.Helper()
+	tree := t.TempDir()
+	for _, part := range []string{"go.mod", "go.sum", "cuda", "engine", "tests/cudasim", "tests/golden"} {
+		err := filepath.WalkDir(filepath.Join(root, part), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) == ".fatbin" {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			to := filepath.Join(tree, name)
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				return err
+			}
+			return os.WriteFile(to, data, info.Mode().Perm())
+		})
+		require.NoError(t, err)
+	}
+	return tree
+}
