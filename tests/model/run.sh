@@ -18,7 +18,9 @@ mkdir -p "$work"
 
 fetch_spin() {
 	mkdir -p "$root/.tools/spin"
-	(cd "$root/.tools" && apt-get download spin >/dev/null && dpkg -x spin_*.deb spin)
+	# A machine that never ran apt-get update has no list to find it in.
+	(cd "$root/.tools" && { apt-get download spin || { apt-get update && apt-get download spin; }; } >/dev/null &&
+		dpkg -x spin_*.deb spin)
 }
 
 spin=$(command -v spin || true)
