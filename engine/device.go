@@ -90,10 +90,8 @@ func (d *device) push(p *partition, prio Priority) (*sched.Entry[*partition], er
 		d.pool.SetWorkers(d.target)
 	}
 	d.mu.Unlock()
-	d.load.Add(1)
 	entry, err := d.queue.Push(p, prio)
 	if err != nil {
-		d.load.Add(-1)
 		if errors.Is(err, sched.ErrQueueClosed) {
 			err = ErrClosed
 		}

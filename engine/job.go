@@ -150,7 +150,7 @@ func (j *Job) queueAll(parts []Partition) {
 			p.fail(err)
 			continue
 		}
-		p.device, p.queued = d, time.Now()
+		p.assign(d)
 		entry, err := d.push(p, j.opt.Priority)
 		if err != nil {
 			p.fail(err)
@@ -171,11 +171,16 @@ func (j *Job) queueAll(parts []Partition) {
 			entry := p.entry
 			j.mu.Unlock()
 			if entry != nil && p.device.queue.Remove(entry) {
-				p.device.load.Add(-1)
 				p.fail(j.stopped())
 			}
 		}
 	})
+}
+
+// assign gives the partition to a device, which bears its load until finish.
+func (p *partition) assign(d *device) {
+	p.device, p.queued = d, time.Now()
+	d.load.Add(1)
 }
 
 func (p *partition) fail(err error) {
@@ -205,12 +210,14 @@ func (j *Job) finish(p *partition, proof Proof, err error) {
 		j.err = fmt.Errorf("partition %d: %w", p.index, err)
 	}
 	first := j.err
+	// Before this or another partition can end the job and answer its waiters.
+	if p.device != nil {
+		p.device.load.Add(-1)
+		p.device.counters.ended(outcome)
+	}
 	j.left--
 	last := j.left == 0
 	j.mu.Unlock()
-	if p.device != nil {
-		p.device.counters.ended(outcome)
-	}
 	if last {
 		j.end()
 	} else if first != nil {

@@ -41,6 +41,19 @@ func TestJobOutcomes(t *testing.T) {
 		require.EqualValues(t, 0, b.devices[0].load.Load())
 	})
 
+	t.Run("an answered job weighs on no device and is counted whole", func(t *testing.T) {
+		const jobs, partitions = 200, 4 // fewer than begun holds
+		b := newBench(t, Config{Providers: []backend.Provider{newScripted(backend.CPU, 1)}, Workers: partitions})
+		opt := any1()
+		opt.SkipSelfCheck = true
+		for i := range uint64(jobs) {
+			_, err := b.start(t, partitions, opt).Wait(soon(t))
+			require.NoError(t, err)
+			require.EqualValues(t, 0, b.devices[0].load.Load())
+			require.Equal(t, (i+1)*partitions, b.devices[0].metrics().Outcomes[OutcomeDone])
+		}
+	})
+
 	t.Run("a panic in the back end fails its partition alone", func(t *testing.T) {
 		s := newScripted(backend.CPU, 1)
 		var calls atomic.Int64

@@ -17,7 +17,6 @@ import (
 // A partition that was taken from the queue is always carried to its end.
 func (d *device) carry(worker int, p *partition) {
 	row := d.rows.Row(timeline.Host, fmt.Sprintf("worker %d", worker+1))
-	defer d.load.Add(-1)
 	start := time.Now()
 	p.track = &timeline.Task{Row: row, Job: p.job.id, Partition: p.index}
 	p.track.SpanIn(d.waits, StageQueue, p.queued, start)
