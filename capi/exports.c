@@ -275,6 +275,16 @@ cuzk_status cuzk_set_workers(uint32_t workers) {
     return cuzkgoSetWorkers(workers);
 }
 
+cuzk_status cuzk_host_alloc(size_t size, void **out) {
+    NOT_FORKED();
+    return cuzkgoHostAlloc(size, out);
+}
+
+cuzk_status cuzk_host_free(void *memory) {
+    NOT_FORKED();
+    return cuzkgoHostFree(memory);
+}
+
 cuzk_status cuzk_set_log(cuzk_log_fn fn, void *user, int32_t max_level) {
     NOT_FORKED();
     return cuzkgoSetLog(fn, user, max_level);

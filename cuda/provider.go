@@ -39,7 +39,8 @@ type Options struct {
 	// decide.
 	ListScalars int
 
-	chunkBytes uint64 // in which memory is mapped; 0 is sched.ChunkBytes
+	chunkBytes uint64    // in which memory is mapped; 0 is sched.ChunkBytes
+	pins       *hostPins // of the provider; nil: none
 }
 
 // MinHostBytes is the least Options.HostBytes: the buffers for parameter files
@@ -71,7 +72,10 @@ type Provider struct{ options Options }
 var _ backend.Provider = (*Provider)(nil)
 
 // NewProvider makes a provider; it looks for no driver yet.
-func NewProvider(o Options) *Provider { return &Provider{o} }
+func NewProvider(o Options) *Provider {
+	o.pins = newHostPins()
+	return &Provider{o}
+}
 
 // Name implements backend.Provider.
 func (p *Provider) Name() string { return backend.CUDA }

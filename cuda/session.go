@@ -43,6 +43,8 @@ type session struct {
 	decode  driver.DevicePtr
 	results resultPool
 	stamps  stamps
+	host    *hostPins
+	pinning *pinning // of host; nil until the session is complete
 
 	tables map[uint32]*tableSet // by logarithm of the domain; belongs to the compute turn
 }
@@ -60,10 +62,11 @@ func newSession(card *driver.Device, images *image.Set, options Options) (*sessi
 	if err != nil {
 		return nil, err
 	}
-	s := &session{lanes: l, tables: map[uint32]*tableSet{}}
+	s := &session{lanes: l, host: options.pins, tables: map[uint32]*tableSet{}}
 	if err := l.watch.Do(func(b *driver.Bound) error { return s.fill(b, images, options) }); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
+	s.pinning = s.host.attach(l.context)
 	return s, nil
 }
 
@@ -140,7 +143,7 @@ func (s *session) close() error {
 	if errors.Is(err, driver.ErrClosed) {
 		err = nil
 	}
-	return errors.Join(err, s.lanes.close())
+	return errors.Join(err, s.host.detach(s.pinning), s.lanes.close())
 }
 
 // freeOnce frees p unless it is none, and sets it to none.

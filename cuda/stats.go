@@ -25,10 +25,10 @@ func (d *device) Stats() backend.Stats {
 	}
 }
 
-// pinned is the host memory of all rings and results.
+// pinned is the host memory of all rings and results, and what AllocHost gave.
 func (s *session) pinned() uint64 {
 	slots := len(s.uploads.slots) + len(s.loads.slots) + len(s.tiles.slots)
 	s.results.mu.Lock()
 	defer s.results.mu.Unlock()
-	return uint64(slots)*slotBytes + uint64(len(s.results.all))*maxResultBytes
+	return uint64(slots)*slotBytes + uint64(len(s.results.all))*maxResultBytes + s.pinning.pinned()
 }

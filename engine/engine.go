@@ -26,6 +26,7 @@ type Engine struct {
 	mu     sync.Mutex
 	sets   map[*srs.Params]*paramSet // guarded by mu; open parameter sets
 	jobs   map[*Job]struct{}         // guarded by mu; jobs that have not ended
+	host   map[*byte]*hostBlock      // guarded by mu; from AllocHost, by first byte
 	closed bool                      // guarded by mu
 	ended  sync.WaitGroup            // one for every job in jobs and every begin
 }
@@ -46,6 +47,7 @@ func New(cfg Config) (*Engine, error) {
 		log: cfg.Log, closeIdle: cfg.CloseIdle,
 		sets: map[*srs.Params]*paramSet{},
 		jobs: map[*Job]struct{}{},
+		host: map[*byte]*hostBlock{},
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

@@ -75,6 +75,17 @@ type Reporter interface {
 	Stats() Stats
 }
 
+// HostPinner is implemented by providers that can lock host memory in place, so
+// that devices read it without a copy. The memory is not of the Go heap.
+type HostPinner interface {
+	// PinHost pins memory for all devices of the provider, now if one of them is
+	// open, and again whenever one is opened and it is not pinned. An error says
+	// why it is not now; the provider remembers it all the same.
+	PinHost(memory []byte) error
+	// UnpinHost forgets memory by its first byte, before it is freed.
+	UnpinHost(first *byte) error
+}
+
 // Stats are a device's own numbers; counters count from its opening.
 type Stats struct {
 	BudgetBytes uint64 // of the device's memory that may be used, fixed parts included
@@ -83,7 +94,7 @@ type Stats struct {
 	JobBytes    uint64 // of it in the hands of jobs
 	FencedBytes uint64 // of it handed on by jobs, its last use still running
 	SetBytes    uint64 // of it with parameter sets
-	PinnedBytes uint64 // host memory for copies
+	PinnedBytes uint64 // host memory: for copies, and what PinHost was given
 
 	UploadedBytes uint64 // copied to the device
 	Retries       uint64 // tasks run again after the device was lost

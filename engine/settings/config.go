@@ -75,6 +75,22 @@ func (c chosen) Devices() ([]backend.Info, error) {
 	return infos, err
 }
 
+// PinHost implements backend.HostPinner.
+func (c chosen) PinHost(memory []byte) error {
+	if pinner, can := c.Provider.(backend.HostPinner); can {
+		return pinner.PinHost(memory)
+	}
+	return fmt.Errorf("%s devices pin no host memory", c.Name())
+}
+
+// UnpinHost implements backend.HostPinner.
+func (c chosen) UnpinHost(first *byte) error {
+	if pinner, can := c.Provider.(backend.HostPinner); can {
+		return pinner.UnpinHost(first)
+	}
+	return nil
+}
+
 func (c chosen) text() string {
 	var list []string
 	for _, n := range c.ordinals {

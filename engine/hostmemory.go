@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/cpu/mem"
+)
+
+// hostBlock is memory from AllocHost. It has a pool of its own: callers expect
+// what they free to go back to the system.
+type hostBlock struct {
+	pool   mem.Pool
+	buffer *mem.Buffer[byte]
+	pinner backend.HostPinner // nil if nobody was asked to pin it
+}
+
+// AllocHost gives host memory outside the Go heap, page aligned and zero. It is
+// pinned if a GPU is used and its driver agrees, and ordinary memory otherwise.
+// It lives until FreeHost, also beyond Close, whatever becomes of the GPU.
+// Errors: ErrOption, mem.ErrMemory, ErrClosed.
+func (e *Engine) AllocHost(bytes int) ([]byte, error) {
+	if bytes <= 0 {
+		return nil, fmt.Errorf("%w: %d bytes of host memory, expected at least 1", ErrOption, bytes)
+	}
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	defer e.ended.Done()
+	b := &hostBlock{}
+	var err error
+	if b.buffer, err = mem.Get[byte](&b.pool, bytes); err != nil {
+		return nil, fmt.Errorf("engine: %d bytes of host memory: %w", bytes, err)
+	}
+	memory := b.buffer.Data
+	b.pinner = e.pinHost(memory)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.host[unsafe.SliceData(memory)] = b
+	return memory, nil
+}
+
+// pinHost lets the provider of a GPU pin memory, opening the GPU if need be.
+// That it is not pinned is no error: everything works with ordinary memory. The
+// provider tries again whenever it opens a GPU, so what it was asked to pin has
+// to be taken back from it.
+func (e *Engine) pinHost(memory []byte) backend.HostPinner {
+	for _, d := range e.devices {
+		pinner, can := d.provider.(backend.HostPinner)
+		if !can || d.info.Unusable != "" {
+			continue
+		}
+		_, done, err := d.use()
+		if err == nil {
+			defer done()
+		}
+		if err = errors.Join(err, pinner.PinHost(memory)); err != nil {
+			e.log.Warn("host memory is not pinned", "bytes", len(memory), "reason", err)
+		}
+		return pinner
+	}
+	return nil
+}
+
+// FreeHost gives back what AllocHost gave, by its first byte. Nothing may use
+// it any more. Error: ErrOption for anything else.
+func (e *Engine) FreeHost(first *byte) error {
+	e.mu.Lock()
+	b := e.host[first]
+	delete(e.host, first)
+	e.mu.Unlock()
+	if b == nil {
+		return fmt.Errorf("%w: no host memory begins at %p, or it was freed before", ErrOption, first)
+	}
+	if b.pinner != nil {
+		if err := b.pinner.UnpinHost(first); err != nil {
+			e.log.Warn("host memory is freed while the driver keeps it pinned", "reason", err)
+		}
+	}
+	b.pool.Close()
+	b.buffer.Release()
+	return nil
+}
