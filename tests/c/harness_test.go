@@ -69,7 +69,7 @@ func TestHarnessOnTheSimulator(t *testing.T) {
 	env := cbuild.Simulator(t)
 	program := harness(t)
 	for _, suite := range []string{
-		"versions", "values", "handles", "arguments", "assignment", "files", "golden_small", "log", "supraseal_refusals",
+		"versions", "values", "handles", "arguments", "assignment", "files", "golden_small", "log", "memory", "supraseal_refusals",
 	} {
 		t.Run(suite, func(t *testing.T) { runSuite(t, program, suite, cbuild.Golden(), env) })
 	}

@@ -26,6 +26,7 @@ static const struct {
     {"golden_small", suite_golden_small, false},
     {"jobs", suite_jobs, false},
     {"log", suite_log, false},
+    {"memory", suite_memory, false},
     {"observe", suite_observe, false},
     {"environment", suite_environment, false},
     {"log_lock", suite_log_lock, false},

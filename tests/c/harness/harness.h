@@ -32,6 +32,7 @@ void suite_handles(void);
 void suite_jobs(void);
 void suite_log(void);
 void suite_log_lock(void);
+void suite_memory(void);
 void suite_observe(void);
 void suite_setenv(void);
 void suite_supraseal(void);
