@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,27 +171,35 @@ func TestCancelAnywhere(t *testing.T) {
 }
 
 // TestLostDevice breaks the context under a kernel: the job is retried after a
-// reset if its rows may still be read, and fails with advice if not. Either
-// way the next one is proved.
+// reset if its rows may still be read or the caller still has them, and fails
+// with advice if not. Either way the next one is proved.
 func TestLostDevice(t *testing.T) {
 	if onCard() {
 		t.Skip("faults on demand need the simulator")
 	}
 	p := makeProven(t, synth.Dense(60, 3), 1)
 	const illegalAddress = 700
+	inKernel := cudasim.Fault{Call: cudasim.RunKernel, Nth: 20, Code: illegalAddress}
 	for name, test := range map[string]struct {
 		fault cudasim.Fault
+		kept  bool // the caller still has the rows
 		ok    bool
 	}{
-		"before the rows are read": {cudasim.Fault{Call: "cuMemCreate", Nth: 1, Code: illegalAddress, Sticky: true}, true},
-		"in a kernel":              {cudasim.Fault{Call: cudasim.RunKernel, Nth: 20, Code: illegalAddress}, false},
-		"at a launch":              {cudasim.Fault{Call: "cuLaunchKernel", Nth: 30, Code: illegalAddress, Sticky: true}, false},
+		"before the rows are read": {cudasim.Fault{Call: "cuMemCreate", Nth: 1, Code: illegalAddress, Sticky: true}, false, true},
+		"in a kernel":              {inKernel, false, false},
+		"in a kernel, rows kept":   {inKernel, true, true},
+		"at a launch":              {cudasim.Fault{Call: "cuLaunchKernel", Nth: 30, Code: illegalAddress, Sticky: true}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, sim := open(t, Options{chunkBytes: vram.Granule}, cudasim.Config{})
 			require.NoError(t, d.Load(t.Context(), p.params))
 			sim.Fault(test.fault)
-			got, err := sums(t.Context(), d, p)
+			var read atomic.Int64
+			got, err := d.Prove(t.Context(), &backend.Task{
+				Params: p.params, Assignment: p.circuit.Assignment(), Stage: func(string, float64) {},
+				RowsRead: func() { read.Add(1) }, RowsAgain: func() bool { return test.kept && read.Add(-1) == 0 },
+			})
+			assert.EqualValues(t, 1, read.Load(), "rows are given back as often as they are taken")
 			if test.ok {
 				require.NoError(t, err)
 				p.check(t, got)

@@ -84,7 +84,7 @@ func (d *device) check(ctx context.Context, r *resident) error {
 			return err
 		}
 	}
-	return d.withRecovery(ctx, func() (bool, error) { return true, d.load(ctx, r) })
+	return d.withRecovery(ctx, func() bool { return true }, func() error { return d.load(ctx, r) })
 }
 
 // forget drops the record of a set that was never usable: nobody will call
@@ -271,20 +271,19 @@ func (f *filling) fault(of srs.Section, status []byte) error {
 	return nil
 }
 
-// withRecovery runs a job, and once more if the card was lost meanwhile and
-// has been reset. do also reports whether it may be run again.
-func (d *device) withRecovery(ctx context.Context, do func() (again bool, err error)) error {
-	again, err := do()
+// withRecovery runs a job, and once more if the card was lost meanwhile, has
+// been reset, and again says that the job's memory may still be read.
+func (d *device) withRecovery(ctx context.Context, again func() bool, do func() error) error {
+	err := do()
 	if !errors.Is(err, sched.ErrDeviceLost) {
 		return err
 	}
 	if failed := d.recover(ctx); failed != nil {
 		return errors.Join(err, failed)
 	}
-	if !again {
+	if !again() {
 		return fmt.Errorf("%w; the card has been reset, try again", err)
 	}
 	d.retries.Add(1)
-	_, err = do()
-	return err
+	return do()
 }

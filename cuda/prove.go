@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
@@ -19,12 +18,23 @@ import (
 
 // Prove implements backend.Device.
 func (d *device) Prove(ctx context.Context, task *backend.Task) (*groth16.Sums, error) {
-	var rowsGone atomic.Bool
-	read := sync.OnceFunc(func() {
-		rowsGone.Store(true)
-		task.RowsRead()
-	})
+	var given atomic.Bool // A and B were given back
+	read := func() {
+		if given.CompareAndSwap(false, true) {
+			task.RowsRead()
+		}
+	}
 	defer read()
+	again := func() bool {
+		if !given.Load() {
+			return true
+		}
+		if task.RowsAgain == nil || !task.RowsAgain() {
+			return false
+		}
+		given.Store(false)
+		return true
+	}
 	done, err := d.begin()
 	if err != nil {
 		return nil, err
@@ -35,11 +45,11 @@ func (d *device) Prove(ctx context.Context, task *backend.Task) (*groth16.Sums, 
 		return nil, err
 	}
 	var sums *groth16.Sums
-	err = d.withRecovery(ctx, func() (bool, error) {
+	err = d.withRecovery(ctx, again, func() error {
 		j := &job{device: d, resident: r, task: task, read: read}
 		err := j.run(ctx)
 		sums = j.sums
-		return !rowsGone.Load(), err
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -34,13 +34,15 @@ type Job struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	unread   atomic.Int64  // partitions whose rows are still read
-	rowsDone chan struct{} // closed when unread reaches 0
-	done     chan struct{} // closed when left reaches 0
+	done chan struct{} // closed when left reaches 0
 
 	stages []stageTimes // one a partition
 
-	mu     sync.Mutex
+	mu       sync.Mutex
+	unread   int           // guarded by mu; partitions whose rows are still read
+	rowsDone chan struct{} // guarded by mu; closed while unread is 0
+	rowsBack bool          // guarded by mu; WaitRows said so: the caller may have freed them
+
 	left   int     // guarded by mu; partitions without an outcome
 	err    error   // guarded by mu; the first failure
 	proofs []Proof // guarded by mu until done is closed
@@ -53,8 +55,8 @@ type partition struct {
 	in       Partition
 	device   *device
 	entry    *sched.Entry[*partition] // guarded by job.mu; set once queued
-	readOnce sync.Once
-	stages   *stageTimes // in job.stages
+	rowsGone bool                     // guarded by job.mu; A and B are not read
+	stages   *stageTimes              // in job.stages
 	queued   time.Time
 	track    *timeline.Task // set by the worker that carries it
 }
@@ -99,10 +101,9 @@ func (e *Engine) newJob(ctx context.Context, set *paramSet, parts []Partition, o
 	j := &Job{
 		id: jobIDs.Add(1), engine: e, set: set, opt: opt,
 		rowsDone: make(chan struct{}), done: make(chan struct{}),
-		left: len(parts), proofs: make([]Proof, len(parts)), stages: make([]stageTimes, len(parts)),
+		unread: len(parts), left: len(parts), proofs: make([]Proof, len(parts)), stages: make([]stageTimes, len(parts)),
 	}
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
-	j.unread.Store(int64(len(parts)))
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -190,11 +191,45 @@ func (p *partition) fail(err error) {
 
 // rowsRead notes that A and B of this partition are no longer read.
 func (p *partition) rowsRead() {
-	p.readOnce.Do(func() {
-		if p.job.unread.Add(-1) == 0 {
-			close(p.job.rowsDone)
-		}
-	})
+	j := p.job
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if p.rowsGone {
+		return
+	}
+	p.rowsGone = true
+	j.unread--
+	if j.unread == 0 {
+		close(j.rowsDone)
+	}
+}
+
+// rowsAgain takes back what rowsRead said, unless the caller has heard it.
+func (p *partition) rowsAgain() bool {
+	j := p.job
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.rowsBack:
+		return false
+	case !p.rowsGone:
+		return true
+	}
+	p.rowsGone = false
+	if j.unread == 0 {
+		j.rowsDone = make(chan struct{})
+	}
+	j.unread++
+	return true
+}
+
+// rowsAreBack tells the caller that all rows are read, or returns what is
+// closed when they may be.
+func (j *Job) rowsAreBack() (bool, <-chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.rowsBack = j.rowsBack || j.unread == 0
+	return j.rowsBack, j.rowsDone
 }
 
 // finish records one partition's outcome. The first failure stops the others.
@@ -260,8 +295,19 @@ func (j *Job) Wait(ctx context.Context) ([]Proof, error) {
 }
 
 // WaitRows returns nil once no A or B of the job is read any more, whatever
-// its outcome, or ctx's error.
-func (j *Job) WaitRows(ctx context.Context) error { return wait(ctx, j.rowsDone) }
+// its outcome, or ctx's error. A job whose device is lost can then no longer be
+// started anew: it fails with sched.ErrDeviceLost.
+func (j *Job) WaitRows(ctx context.Context) error {
+	for {
+		back, maybe := j.rowsAreBack()
+		if back {
+			return nil
+		}
+		if err := wait(ctx, maybe); err != nil {
+			return err
+		}
+	}
+}
 
 // Stages are the durations, in seconds, of the stages that partition i went
 // through, by the names that its back end gives them. Complete once Done is

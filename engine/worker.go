@@ -79,6 +79,7 @@ func (d *device) sums(ctx context.Context, p *partition) (*groth16.Sums, error) 
 		Params:     p.job.set.params,
 		Assignment: p.in.Assignment,
 		RowsRead:   p.rowsRead,
+		RowsAgain:  p.rowsAgain,
 		Stage:      p.stageEnded,
 		Track:      p.track,
 	})
