@@ -40,15 +40,25 @@ func (b *Bound) HostFreeDeviceWide(p []byte) error {
 	return b.fail(b.d.fn.MemFreeHost(bytesOf(p)), "cuMemFreeHost", "%d bytes", len(p))
 }
 
-// HostRegister pins memory that exists already; p must not be Go heap.
+// HostRegister pins memory that exists already, for all contexts and for their
+// kernels to read; p must not be Go heap. It does not wait for running kernels.
+// The registration ends with this context.
 func (b *Bound) HostRegister(p []byte) error {
 	code := b.d.fn.MemHostRegister(bytesOf(p), uint64(len(p)), hostRegisterPortable|hostRegisterDeviceMap)
 	return b.fail(code, "cuMemHostRegister", "%d bytes", len(p))
 }
 
-// HostUnregister undoes HostRegister.
+// HostUnregister undoes HostRegister. Nothing enqueued may still use p; it does
+// not wait for running kernels.
 func (b *Bound) HostUnregister(p []byte) error {
 	return b.fail(b.d.fn.MemHostUnregister(bytesOf(p)), "cuMemHostUnregister", "%d bytes", len(p))
+}
+
+// HostAddress is where kernels find registered memory.
+func (b *Bound) HostAddress(p []byte) (DevicePtr, error) {
+	var at DevicePtr
+	err := b.fail(b.d.fn.MemHostGetDevicePointer(&at, bytesOf(p), 0), "cuMemHostGetDevicePointer", "%d bytes", len(p))
+	return at, err
 }
 
 // CopyToDevice enqueues a copy. src is read after the call returns unless it

@@ -110,6 +110,8 @@ type Table struct {
 	MemHostRegister func(ptr unsafe.Pointer, bytes uint64, flags uint32) Result `cu:"cuMemHostRegister_v2"`
 	// CUresult cuMemHostUnregister(void *)
 	MemHostUnregister func(ptr unsafe.Pointer) Result `cu:"cuMemHostUnregister"`
+	// CUresult cuMemHostGetDevicePointer(CUdeviceptr *, void *, unsigned int flags)
+	MemHostGetDevicePointer func(dev *DevicePtr, ptr unsafe.Pointer, flags uint32) Result `cu:"cuMemHostGetDevicePointer_v2"`
 
 	// CUresult cuMemGetAllocationGranularity(size_t *, const CUmemAllocationProp *, option)
 	MemGetAllocationGranularity func(bytes *uint64, prop *allocationProp, option uint32) Result `cu:"cuMemGetAllocationGranularity"`

@@ -22,7 +22,12 @@ type lab struct {
 
 func newLab(t *testing.T, c Config) *lab {
 	t.Helper()
-	sim := open(t, "selftest", c)
+	return newLabIn(t, open(t, "selftest", c))
+}
+
+// newLabIn is another context on device 0.
+func newLabIn(t *testing.T, sim *Sim) *lab {
+	t.Helper()
 	l := &lab{t: t, sim: sim, ctx: newContext(t, 0)}
 	l.must(func(b *driver.Bound) (err error) {
 		if l.a, err = b.NewStream(); err != nil {

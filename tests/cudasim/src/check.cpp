@@ -36,8 +36,20 @@ void illegal(uint64_t address, size_t bytes, uint32_t mode) {
 bool pinned_covers(uint64_t address, size_t bytes) {
     for (const PinnedRange &p : *running.pinned)
         if (address >= p.base && address + bytes <= p.base + p.bytes)
-            return true;
+            return p.mapped && (p.portable || p.context == running.context);
     return false;
+}
+
+// host_access is an access of a kernel to memory that is not the devices'.
+void host_access(uint64_t address, size_t bytes, uint32_t mode) {
+    if (!pinned_covers(address, bytes)) {
+        illegal(address, bytes, mode);
+        return;
+    }
+    if (running.declared && !declared_covers(address, bytes, mode))
+        report_in_kernel(Kind::undeclared,
+                         text("%s of %zu bytes of host memory at %#llx, which the launch does not declare",
+                              verb(mode), bytes, hex(address)));
 }
 
 bool own_data(uint64_t address, size_t bytes) {
@@ -86,8 +98,8 @@ void access_slow(uint64_t address, size_t bytes, uint32_t mode) {
         space_access(address, bytes, mode);
     else if (address >= shared_base && address < shared_base + shared_span)
         shared_access(address, bytes, mode);
-    else if (!own_data(address, bytes) && !pinned_covers(address, bytes))
-        illegal(address, bytes, mode);
+    else if (!own_data(address, bytes))
+        host_access(address, bytes, mode);
 }
 
 void touch_slow(uint64_t address, uint32_t mode, Cell *cell) {

@@ -20,9 +20,12 @@ struct Range {
     uint32_t mode, reserved;
 };
 
-// PinnedRange is host memory that a device may access.
+// PinnedRange is pinned host memory, and whose kernels may access it.
 struct PinnedRange {
     uint64_t base, bytes;
+    uint64_t context; // that pinned it
+    bool portable;    // other contexts may use it as well
+    bool mapped;      // kernels may access it; else only copies do
 };
 
 // Running describes the operation whose effect is being carried out.
@@ -33,6 +36,7 @@ struct Running {
     bool races = false;                           // check races between threads on global memory
     const std::vector<Range> *declared = nullptr; // null: nothing was declared
     const std::vector<PinnedRange> *pinned = nullptr;
+    uint64_t context = 0;     // handle
     uint64_t stack = 0;       // of the running thread
     uint64_t atomic_at = 0;   // the address whose atomic access was announced,
     uint32_t atomic_left = 0; // and how many plain accesses of it belong to that

@@ -49,7 +49,7 @@ unsigned long long number(uint64_t v) {
 }
 
 int unpinned(const Call &call, const void *p, uint64_t bytes) {
-    if (world.config.pageable || is_pinned(reinterpret_cast<uint64_t>(p), bytes))
+    if (world.config.pageable || is_pinned(call.context, reinterpret_cast<uint64_t>(p), bytes))
         return ok;
     return call.wrong(Kind::contents_unpinned, ok,
                       text("%llu bytes of host memory at %p are not pinned", number(bytes), p));
@@ -65,7 +65,7 @@ DRIVER cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, uint64_t bytes, uint6
     Operation op = transfer("run.copy", engine_upload, bytes);
     op.ranges = {{to, bytes, mode_write, 0}};
     std::string name = text("upload of %llu bytes to %#llx", number(bytes), number(to));
-    if (is_pinned(reinterpret_cast<uint64_t>(from), bytes)) {
+    if (is_pinned(call.context, reinterpret_cast<uint64_t>(from), bytes)) {
         op.host_base = reinterpret_cast<uint64_t>(from);
         op.host_bytes = bytes;
         // Another copy may fill the buffer before this one runs; only the host's own changes are mistakes.
@@ -100,7 +100,8 @@ DRIVER cuMemcpyDtoHAsync_v2(void *to, uint64_t from, uint64_t bytes, uint64_t st
     ENTER(Needs::context);
     if (to == nullptr && bytes > 0)
         return call.wrong(Kind::limit, invalid_value, "copy to null");
-    bool pinned = unpinned(call, to, bytes) == ok && is_pinned(reinterpret_cast<uint64_t>(to), bytes);
+    bool pinned =
+        unpinned(call, to, bytes) == ok && is_pinned(call.context, reinterpret_cast<uint64_t>(to), bytes);
     Operation op = transfer("run.copy", engine_download, bytes);
     op.ranges = {{from, bytes, mode_read, 0}};
     op.host_base = pinned ? reinterpret_cast<uint64_t>(to) : 0;

@@ -100,6 +100,8 @@ DRIVER cuMemFree_v2(uint64_t base) {
     return call.context->sticky;
 }
 
+// With unified addressing, which every card here has, allocations of the driver are for all contexts and for
+// kernels whatever the flags say. Source: CUDA Driver API, "Unified Addressing".
 DRIVER cuMemHostAlloc(void **out, uint64_t bytes, unsigned flags) {
     (void)flags;
     ENTER(Needs::context);
@@ -109,7 +111,7 @@ DRIVER cuMemHostAlloc(void **out, uint64_t bytes, unsigned flags) {
     void *p = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return out_of_memory;
-    world.pinned[reinterpret_cast<uint64_t>(p)] = {call.context, length, false};
+    world.pinned[reinterpret_cast<uint64_t>(p)] = {call.context, length, false, true, true};
     refresh_pinned();
     *out = p;
     return ok;
@@ -128,15 +130,19 @@ DRIVER cuMemFreeHost(void *p) {
 }
 
 DRIVER cuMemHostRegister_v2(void *p, uint64_t bytes, unsigned flags) {
-    (void)flags;
     ENTER(Needs::context);
+    constexpr unsigned portable = 1, device_map = 2;
     auto base = reinterpret_cast<uint64_t>(p);
     if (base == 0 || bytes == 0)
         return call.wrong(Kind::limit, invalid_value, "nothing is asked for");
+    if ((flags & ~(portable | device_map)) != 0)
+        return call.wrong(Kind::limit, invalid_value, text("flags %u are not simulated", flags));
+    if (base % page_bytes != 0)
+        return call.wrong(Kind::limit, invalid_value, text("%p does not begin at a page", p));
     for (const PinnedRange &other : world.pinned_ranges)
         if (other.base < base + bytes && base < other.base + other.bytes)
             return host_memory_already_registered;
-    world.pinned[base] = {call.context, bytes, true};
+    world.pinned[base] = {call.context, bytes, true, (flags & portable) != 0, (flags & device_map) != 0};
     refresh_pinned();
     return ok;
 }
@@ -152,4 +158,21 @@ DRIVER cuMemHostUnregister(void *p) {
     world.pinned.erase(found);
     refresh_pinned();
     return ok;
+}
+
+DRIVER cuMemHostGetDevicePointer_v2(uint64_t *out, void *p, unsigned flags) {
+    ENTER(Needs::context);
+    if (out == nullptr || flags != 0)
+        return call.wrong(Kind::limit, invalid_value, text("flags %u", flags));
+    auto address = reinterpret_cast<uint64_t>(p);
+    for (const PinnedRange &r : world.pinned_ranges) {
+        if (address < r.base || address >= r.base + r.bytes)
+            continue;
+        if (!r.mapped || (!r.portable && r.context != call.context->handle))
+            return call.wrong(Kind::contents_unpinned, invalid_value,
+                              text("%p is pinned, but not for kernels of this context", p));
+        *out = address;
+        return ok;
+    }
+    return call.wrong(Kind::contents_unpinned, invalid_value, text("%p is not pinned", p));
 }

@@ -81,6 +81,7 @@ static int carry_out(Operation &op) {
     running.declared = op.declared ? &op.ranges : nullptr;
     running.races = world.config.races != 0;
     running.pinned = &world.pinned_ranges;
+    running.context = op.context->handle;
     int code = op.effect();
     running = Running{};
     return code;
@@ -165,12 +166,14 @@ bool outstanding_touches(uint64_t base, uint64_t bytes, std::string *name) {
         name);
 }
 
+// Copies name the host memory they use, kernels have it among their declared ranges.
 bool outstanding_uses_host(uint64_t base, uint64_t bytes, std::string *name) {
     return any_outstanding(
-        [&](const Operation &op) {
-            return op.host_base < base + bytes && base < op.host_base + op.host_bytes;
-        },
-        name);
+               [&](const Operation &op) {
+                   return op.host_base < base + bytes && base < op.host_base + op.host_bytes;
+               },
+               name) ||
+           outstanding_touches(base, bytes, name);
 }
 
 } // namespace cudasim

@@ -24,7 +24,7 @@ enum class Kind {
     release,      // freed twice, never, or in the wrong order
     busy,         // memory taken away from an operation that has not run
     host_changed, // pinned memory changed between the enqueueing of a copy and its run
-    contents_unpinned, // asynchronous copy of memory that is not pinned
+    contents_unpinned, // asynchronous copy of memory that is not pinned, or the address of such for kernels
     kind_count,
 };
 

@@ -75,13 +75,13 @@ void give_vram(int device, uint64_t bytes) {
 void refresh_pinned() {
     world.pinned_ranges.clear();
     for (auto &[base, p] : world.pinned)
-        world.pinned_ranges.push_back({base, p.bytes});
+        world.pinned_ranges.push_back({base, p.bytes, p.context->handle, p.portable, p.mapped});
 }
 
-bool is_pinned(uint64_t base, uint64_t bytes) {
+bool is_pinned(const Context *context, uint64_t base, uint64_t bytes) {
     for (const PinnedRange &p : world.pinned_ranges)
         if (base >= p.base && base + bytes <= p.base + p.bytes)
-            return true;
+            return p.portable || p.context == context->handle;
     return false;
 }
 

@@ -126,6 +126,7 @@ struct Pinned {
     Context *context;
     uint64_t bytes;
     bool registered; // by cuMemHostRegister; else it is ours
+    bool portable, mapped;
 };
 
 struct Traced {
@@ -224,7 +225,7 @@ bool outstanding_uses_host(uint64_t base, uint64_t bytes, std::string *name);
 // Memory.
 bool take_vram(int device, uint64_t bytes);
 void give_vram(int device, uint64_t bytes);
-bool is_pinned(uint64_t base, uint64_t bytes);
+bool is_pinned(const Context *context, uint64_t base, uint64_t bytes); // for this context
 void refresh_pinned();
 void release_context_memory(Context *context);
 
