@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"sync/atomic"
 	"unsafe"
 
@@ -58,7 +59,7 @@ func (c *Card) Points(ctx context.Context, e *synth.Exponents) (*Set, error) {
 	sections := sectionsOf(e)
 	total := 0
 	for _, s := range sections {
-		total += s.bytes()
+		total += paged(s.bytes())
 	}
 	memory, err := allocate(total)
 	if err != nil {
@@ -69,7 +70,7 @@ func (c *Card) Points(ctx context.Context, e *synth.Exponents) (*Set, error) {
 	at := 0
 	for i, s := range sections {
 		starts[i] = at
-		at += s.bytes()
+		at += paged(s.bytes())
 	}
 	err = c.run(ctx, sections, false, func(section, offset int, points []byte) error {
 		copy(memory[starts[section]+offset:], points)
@@ -83,9 +84,16 @@ func (c *Card) Points(ctx context.Context, e *synth.Exponents) (*Set, error) {
 		L:   pointsAt[bls.G1Affine](memory, starts[srs.SectionL], len(e.L)),
 		A:   pointsAt[bls.G1Affine](memory, starts[srs.SectionA], len(e.A)),
 		BG1: pointsAt[bls.G1Affine](memory, starts[srs.SectionBG1], len(e.B)),
-		BG2: pointsAt[bls.G2Affine](memory, starts[srs.SectionBG2], len(e.B)),
+		BG2: pointsAt[bls.G2Affine](memory, starts[srs.SectionBG2], len(e.B)), Paged: true,
 	}
 	return set, nil
+}
+
+// paged rounds bytes up to whole pages: each section has pages of its own, so
+// that a device can register them one by one.
+func paged(bytes int) int {
+	page := os.Getpagesize()
+	return (bytes + page - 1) / page * page
 }
 
 // pointsAt views n points in memory.
@@ -94,7 +102,7 @@ func pointsAt[P any](memory []byte, offset, n int) []P {
 		return nil
 	}
 	// SAFETY: memory is mapped until Set.Free, holds n points from offset on,
-	// and offsets are multiples of a coordinate's size, 48 bytes.
+	// and sections begin at pages.
 	return unsafe.Slice((*P)(unsafe.Pointer(&memory[offset])), n)
 }
 

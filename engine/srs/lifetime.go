@@ -39,7 +39,7 @@ func (p *Params) Release() error {
 		}
 	}
 	memory := p.memory
-	p.memory, p.points = nil, nil
+	p.memory, p.points, p.paged = nil, nil, nil
 	if err := free(memory); err != nil {
 		return fmt.Errorf("srs: %s: free %d bytes: %w", p.name, len(memory), err)
 	}

@@ -199,7 +199,7 @@ func newPoints(c groth16.Counts) ([]byte, *Points, error) {
 	g1 := func(s Section) []bls.G1Affine { return overlay[bls.G1Affine](memory, offsets[s], s.of(c)) }
 	return memory, &Points{
 		H: g1(SectionH), L: g1(SectionL), A: g1(SectionA), BG1: g1(SectionBG1),
-		BG2: overlay[bls.G2Affine](memory, offsets[SectionBG2], c.BG2),
+		BG2: overlay[bls.G2Affine](memory, offsets[SectionBG2], c.BG2), Paged: true,
 	}, nil
 }
 

@@ -31,6 +31,11 @@ type Options struct {
 type Points struct {
 	H, L, A, BG1 []bls.G1Affine
 	BG2          []bls.G2Affine
+
+	// Paged says of points given to New that they lie outside the Go heap, each
+	// list on pages of its own from the beginning of one, as those read from a
+	// file do: Sections then gives them without a copy.
+	Paged bool
 }
 
 // Counts are the lengths of the five lists; ic is that of the verifying key.
@@ -55,7 +60,8 @@ type Params struct {
 
 	loading chan struct{} // holds one token while a goroutine reads points
 	points  *Points       // set once, by the holder of the token
-	memory  []byte        // under points; nil for a set from New
+	paged   *Points       // the copy of points that are not Paged; as points
+	memory  []byte        // under points, or under paged
 }
 
 // source is a file, or in tests bytes.
