@@ -88,12 +88,15 @@ func TestACallThatIsCancelledLeavesTheReadingToTheNext(t *testing.T) {
 			results <- points
 		})
 	}
+	// A call that waits for another's reading can be cancelled too.
 	waiter, give := context.WithCancel(t.Context())
-	group.Go(func() {
+	waited := make(chan error)
+	go func() {
 		_, err := p.Points(waiter)
-		assert.ErrorIs(t, err, context.Canceled)
-	})
-	give() // a call that waits for another's reading can be cancelled too
+		waited <- err
+	}()
+	give()
+	require.ErrorIs(t, <-waited, context.Canceled)
 	cancel()
 	close(goOn)
 	group.Wait()

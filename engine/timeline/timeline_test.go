@@ -145,7 +145,7 @@ func TestAFileWithoutItsEnd(t *testing.T) {
 		var err error
 		text, err = os.ReadFile(path)
 		return err == nil && len(named(decodeOpen(text), "last words")) == 1
-	}, 10*time.Second, flushInterval/4)
+	}, time.Minute, flushInterval/4)
 	var events []object
 	require.Error(t, json.Unmarshal(text, &events), "the closing bracket is not there yet")
 }
