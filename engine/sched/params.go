@@ -162,6 +162,13 @@ func (s *Scheduler) Resident(set *vram.Set) bool {
 	return set.Loaded()
 }
 
+// Settles is vram.Ledger.Settles of now.
+func (s *Scheduler) Settles(n vram.Need) bool {
+	s.mem.Lock()
+	defer s.mem.Unlock()
+	return s.ledger.Settles(n)
+}
+
 // Drop gives up set's place in VRAM as soon as no ticket pins it. It does not
 // wait. A load of it in the background is called off.
 func (s *Scheduler) Drop(set *vram.Set) {

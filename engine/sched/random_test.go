@@ -148,6 +148,7 @@ func (s *schedule) randomNeed() vram.Need {
 		n.Set = s.sets[s.rng.IntN(len(s.sets))]
 		if s.rng.IntN(4) > 0 {
 			n.Streaming = append(slices.Clone(n.Resident), vram.Request{Bytes: 1 + s.rng.Uint64N(size), Exact: true})
+			n.Fill = s.rng.IntN(2) == 0
 		}
 	}
 	return n

@@ -59,11 +59,15 @@ type Need struct {
 	Resident []Request
 	// Streaming are the blocks of a job whose parameter set crosses the bus
 	// behind the kernels. Nil means that the job cannot run so: its set is
-	// loaded in its upload turn if it is not resident.
+	// loaded in its upload turn if it is not resident, and other sets go for it.
 	Streaming []Request
 	// Set is the parameter set, nil for none. With a Set, leaving Resident
 	// nil means that the job always streams.
 	Set *Set
+	// Fill lets a job of both tiers load its set in its upload turn, if there is
+	// a place for it by the rule of Ledger.Settles; without, it streams until
+	// the set has been made resident in the background.
+	Fill bool
 }
 
 // TooLargeError refuses a job that would not fit an empty device.

@@ -111,14 +111,14 @@ func (l *Ledger) Claim(n Need) (*Claim, bool) {
 		if s == n.Set {
 			continue
 		}
-		l.evict(s)
+		l.yieldPlace(s)
 		if c, ok := l.claimBeside(n); ok {
 			return c, true
 		}
 	}
 	// Its own set may lie where the blocks would have to.
 	if n.Set != nil && n.Set.placed() && n.Set.pins == 0 {
-		l.evict(n.Set)
+		l.yieldPlace(n.Set)
 		return l.claimBeside(n)
 	}
 	return nil, false
@@ -137,18 +137,15 @@ func (l *Ledger) claimBeside(n Need) (*Claim, bool) {
 		return l.take(n.Streaming, nil)
 	case s.placed() && n.Resident != nil:
 		return l.take(n.Resident, s)
-	case n.Streaming != nil:
-		return l.take(n.Streaming, nil)
+	case n.Streaming == nil:
+		return l.settleAndTake(n, behind)
 	}
-	// Not resident, and the job cannot stream it.
-	if !l.settle(s, behind) {
-		return nil, false
+	if n.Fill && n.Resident != nil {
+		if c, ok := l.settleFor(n); ok {
+			return c, true
+		}
 	}
-	if c, ok := l.take(n.Resident, s); ok {
-		return c, true
-	}
-	l.evict(s)
-	return nil, false
+	return l.take(n.Streaming, nil)
 }
 
 // take claims blocks and pins s.

@@ -243,6 +243,84 @@ func TestSets(t *testing.T) {
 		require.False(t, p.Loaded())
 	})
 
+	// end is the end of a job that has loaded its set, if it was to.
+	end := func(l *Ledger, c *Claim) {
+		handOn(l, c)
+		if c.Set != nil {
+			l.MarkLoaded(c.Set)
+			l.Unpin(c.Set, recordedFence())
+		}
+	}
+
+	t.Run("a job of both tiers loads its set where there is room", func(t *testing.T) {
+		l := ledger(t, 16*mib)
+		n := Need{Set: set("p", 8), Resident: rows(4), Streaming: rows(4), Fill: true}
+		require.True(t, l.Settles(n))
+		c := claim(t, l, n)
+		require.Same(t, n.Set, c.Set)
+		end(l, c)
+		require.True(t, n.Set.Loaded())
+		require.True(t, l.Settles(n))
+	})
+
+	t.Run("a job streams where its set would leave no room for it", func(t *testing.T) {
+		l := ledger(t, 16*mib)
+		n := Need{Set: set("p", 10), Resident: rows(8), Streaming: rows(8), Fill: true}
+		require.False(t, l.Settles(n))
+		require.Nil(t, claim(t, l, n).Set)
+	})
+
+	t.Run("a job streams beside a set in use, and takes its place when it is no more", func(t *testing.T) {
+		l := ledger(t, 16*mib)
+		p := Need{Set: set("p", 10), Resident: rows(4), Streaming: rows(4), Fill: true}
+		q := Need{Set: set("q", 10), Resident: rows(4), Streaming: rows(4), Fill: true}
+		end(l, claim(t, l, p))
+		for range PromoteAfter {
+			require.False(t, l.Settles(q))
+			c := claim(t, l, q)
+			require.Nil(t, c.Set)
+			end(l, c)
+			require.True(t, p.Set.Loaded())
+		}
+		require.True(t, l.Settles(q))
+		c := claim(t, l, q)
+		require.Same(t, q.Set, c.Set)
+		end(l, c)
+		require.False(t, p.Set.Loaded())
+	})
+
+	t.Run("a set that had to go for a job that streams stays away for a while", func(t *testing.T) {
+		l := ledger(t, 16*mib)
+		p := Need{Set: set("p", 10), Resident: rows(4), Streaming: rows(4), Fill: true}
+		q := Need{Set: set("q", 100), Streaming: rows(8, 4), Fill: true}
+		loads := 0
+		const rounds = 4 * PromoteAfter
+		for range rounds {
+			for _, n := range []Need{p, q} {
+				c := claim(t, l, n)
+				if c.Set != nil && !c.Set.Loaded() {
+					loads++
+				}
+				end(l, c)
+			}
+		}
+		require.LessOrEqual(t, loads, 2*rounds/PromoteAfter)
+		require.Positive(t, loads)
+	})
+
+	t.Run("two sets used in turn under a budget for one are not swapped by their jobs", func(t *testing.T) {
+		l := ledger(t, 16*mib)
+		p := Need{Set: set("p", 10), Resident: rows(4), Streaming: rows(4), Fill: true}
+		q := Need{Set: set("q", 10), Resident: rows(4), Streaming: rows(4), Fill: true}
+		for range 4 * PromoteAfter {
+			for _, n := range []Need{p, q} {
+				end(l, claim(t, l, n))
+			}
+			require.True(t, p.Set.Loaded())
+			require.False(t, q.Set.Loaded())
+		}
+	})
+
 	t.Run("a set that leaves no room for its jobs is not made resident", func(t *testing.T) {
 		l := ledger(t, 16*mib)
 		require.False(t, l.BeginLoad(Need{Set: set("p", 10), Resident: rows(8), Streaming: rows(8)}))
@@ -321,6 +399,10 @@ func TestLedgerRandomWalk(t *testing.T) {
 				n := Need{Resident: []Request{{Bytes: size}, {Bytes: size}, {Bytes: size, Late: 1}, {Bytes: 1 + rng.Uint64N(size), Exact: true}}}
 				if rng.IntN(2) == 0 {
 					n.Set = sets[rng.IntN(len(sets))]
+					if rng.IntN(2) == 0 {
+						n.Streaming = append(slices.Clone(n.Resident), Request{Bytes: size / 2, Exact: true})
+						n.Fill = rng.IntN(2) == 0
+					}
 				}
 				budget = max(budget, n.peak())
 				needs = append(needs, n)

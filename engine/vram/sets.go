@@ -6,8 +6,9 @@ import (
 )
 
 // PromoteAfter is how many claims in a row must have gone by without a
-// resident set before another set may take its place in the background. Two
-// sets used in turn under a budget for one are therefore never swapped.
+// resident set before another set that can be streamed may take its place, and
+// how long a set that had to go for a job stays away. Two sets used in turn
+// under a budget for one are therefore not swapped at every job.
 const PromoteAfter = 8
 
 // Set is a parameter set that may be resident on one device. Its fields
@@ -24,6 +25,7 @@ type Set struct {
 	loading bool     // a background load has it
 	dropped bool     // to go as soon as it is not pinned
 	lastUse uint64   // Ledger.clock when last claimed
+	awayTo  uint64   // Ledger.clock before which it is not loaded again: it had to go for a job
 }
 
 // NewSet describes a parameter set that takes bytes of VRAM.
@@ -74,6 +76,77 @@ func (l *Ledger) evictable() []*Set {
 	}
 	slices.SortStableFunc(free, func(a, b *Set) int { return cmp.Compare(a.lastUse, b.lastUse) })
 	return free
+}
+
+// stale are the evictable sets that have not been used for PromoteAfter claims.
+func (l *Ledger) stale() []*Set {
+	return slices.DeleteFunc(l.evictable(), func(s *Set) bool { return l.clock-s.lastUse < PromoteAfter })
+}
+
+// yieldPlace evicts s for a job that cannot run beside it.
+func (l *Ledger) yieldPlace(s *Set) {
+	l.evict(s)
+	s.awayTo = l.clock + PromoteAfter
+}
+
+// Settles reports whether a job of n finds its set resident, or may load it, if
+// no other job holds anything then: there is room for the set and n's resident
+// blocks beside the sets that were used in the last PromoteAfter claims, and the
+// set has not itself had to go for a job in that time.
+func (l *Ledger) Settles(n Need) bool {
+	s := n.Set
+	if s == nil || n.Resident == nil {
+		return false
+	}
+	if s.placed() {
+		return true
+	}
+	if s.bytes == 0 || l.clock < s.awayTo {
+		return false
+	}
+	l.spans.tidy()
+	_, empty := l.without(l.stale())
+	bytes := roundUp(s.bytes, Granule)
+	off, ok := empty.highest(bytes, Granule, idle)
+	if !ok {
+		return false
+	}
+	empty.put(span{off: off, end: off + bytes, set: s})
+	_, ok = empty.place(n.Resident, densest)
+	return ok
+}
+
+// settleFor gives n's set a place that does not push out a set in use, and
+// claims n's resident blocks beside it.
+func (l *Ledger) settleFor(n Need) (*Claim, bool) {
+	s := n.Set
+	if s.bytes == 0 || l.clock < s.awayTo {
+		return nil, false
+	}
+	stale := l.stale()
+	for k := range len(stale) + 1 {
+		if !l.roomBeside(n, stale[:k]) {
+			continue
+		}
+		for _, v := range stale[:k] {
+			l.evict(v)
+		}
+		return l.settleAndTake(n, fenced)
+	}
+	return nil, false
+}
+
+// settleAndTake gives n's set a place on spans that cost at most limit and
+// claims n's resident blocks, or does nothing.
+func (l *Ledger) settleAndTake(n Need, limit cost) (*Claim, bool) {
+	if !l.settle(n.Set, limit) {
+		return nil, false
+	}
+	if c, ok := l.take(n.Resident, n.Set); ok {
+		return c, true
+	}
+	l.evict(n.Set)
+	return nil, false
 }
 
 // evict takes s's place back, behind the fences of its users. Nobody pins s.
@@ -142,13 +215,8 @@ func (l *Ledger) BeginLoad(n Need) bool {
 		return false
 	}
 	l.spans.tidy()
-	var victims []*Set
-	for _, v := range l.evictable() {
-		if l.clock-v.lastUse >= PromoteAfter {
-			victims = append(victims, v)
-		}
-	}
-	for k := 0; k <= len(victims); k++ {
+	victims := l.stale()
+	for k := range len(victims) + 1 {
 		if l.roomBeside(n, victims[:k]) {
 			for _, v := range victims[:k] {
 				l.evict(v)
@@ -168,15 +236,7 @@ func (l *Ledger) BeginLoad(n Need) bool {
 // roomBeside reports whether n's set fits now, and n's blocks would fit
 // beside it on a device without other jobs, if gone were evicted.
 func (l *Ledger) roomBeside(n Need, gone []*Set) bool {
-	now, empty := slices.Clone(l.spans), slices.Clone(l.spans)
-	for i := range now {
-		if slices.Contains(gone, now[i].set) {
-			now[i].set, empty[i].set = nil, nil
-		}
-		if empty[i].set == nil {
-			empty[i] = span{off: empty[i].off, end: empty[i].end}
-		}
-	}
+	now, empty := l.without(gone)
 	bytes := roundUp(n.Set.bytes, Granule)
 	off, ok := now.highest(bytes, Granule, fenced)
 	if !ok {
@@ -185,6 +245,20 @@ func (l *Ledger) roomBeside(n Need, gone []*Set) bool {
 	empty.put(span{off: off, end: off + bytes, set: n.Set})
 	_, ok = empty.place(n.Resident, densest)
 	return ok
+}
+
+// without is the spans without some sets, as they are and without all jobs.
+func (l *Ledger) without(gone []*Set) (now, empty spans) {
+	now, empty = slices.Clone(l.spans), slices.Clone(l.spans)
+	for i := range now {
+		if slices.Contains(gone, now[i].set) {
+			now[i].set, empty[i].set = nil, nil
+		}
+		if empty[i].set == nil {
+			empty[i] = span{off: empty[i].off, end: empty[i].end}
+		}
+	}
+	return now, empty
 }
 
 // EndLoad ends a background load: with ok the set is resident and all its
