@@ -57,6 +57,9 @@ type Config struct {
 	// gives back its context and all its memory, until the next job; 0: never.
 	CloseIdle time.Duration
 
+	// Fallback is where partitions go whose device is lost twice.
+	Fallback Fallback
+
 	// Timeline is the path of a file to record package timeline's spans in
 	// until Close; %p in it is the number of the process. Empty: none.
 	Timeline string

@@ -25,6 +25,8 @@ type device struct {
 
 	pool *sched.Pool[*partition]
 
+	avoidUntil atomic.Int64 // Unix time in ns, see avoided
+
 	opening sync.Mutex                     // held while the provider opens the device
 	opened  atomic.Pointer[backend.Device] // set under opening; nil until the first use, and when closed for idleness
 	inUse   sync.RWMutex                   // read-locked while opened is used

@@ -22,6 +22,7 @@ type Engine struct {
 	gpuReason string        // why there is no GPU in devices; fixed by New
 	recording bool          // New started the timeline; fixed by New
 	closeIdle time.Duration // Config.CloseIdle; fixed by New
+	fallback  Fallback      // Config.Fallback; fixed by New
 
 	mu     sync.Mutex
 	sets   map[*srs.Params]*paramSet // guarded by mu; open parameter sets
@@ -43,8 +44,11 @@ func New(cfg Config) (*Engine, error) {
 	if err := checkWorkers(cfg.Workers); err != nil {
 		return nil, err
 	}
+	if !cfg.Fallback.valid() {
+		return nil, fmt.Errorf("%w: fallback is %d, expected %d to %d", ErrOption, cfg.Fallback, FallbackGPU, FallbackNone)
+	}
 	e := &Engine{
-		log: cfg.Log, closeIdle: cfg.CloseIdle,
+		log: cfg.Log, closeIdle: cfg.CloseIdle, fallback: cfg.Fallback,
 		sets: map[*srs.Params]*paramSet{},
 		jobs: map[*Job]struct{}{},
 		host: map[*byte]*hostBlock{},
@@ -180,7 +184,8 @@ func (e *Engine) begin() error {
 }
 
 // chooseDevice is the device for one partition: the one named, else the
-// preferred one with the fewest partitions on it.
+// preferred one with the fewest partitions on it, of those that are not avoided
+// if there are any.
 func (e *Engine) chooseDevice(index int) (*device, error) {
 	if index != AnyDevice {
 		if index < 0 || index >= len(e.devices) {
@@ -192,10 +197,12 @@ func (e *Engine) chooseDevice(index int) (*device, error) {
 		}
 		return d, nil
 	}
-	best := e.preferred[0]
-	for _, d := range e.preferred[1:] {
-		if d.load.Load() < best.load.Load() {
-			best = d
+	var best *device
+	bestAvoided := false
+	for _, d := range e.preferred {
+		avoided := d.avoided()
+		if best == nil || bestAvoided && !avoided || bestAvoided == avoided && d.load.Load() < best.load.Load() {
+			best, bestAvoided = d, avoided
 		}
 	}
 	return best, nil

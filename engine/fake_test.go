@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
 )
 
@@ -23,6 +25,7 @@ type scripted struct {
 	openErr   error
 	loadErr   error
 	script    func(ctx context.Context, t *backend.Task) error
+	losing    func(ordinal int) bool // devices that are lost under a task once it has been read; nil: none
 	begun     chan *backend.Task
 	loads     atomic.Int64
 	drops     atomic.Int64
@@ -82,6 +85,12 @@ func (d *scriptedDevice) Prove(ctx context.Context, t *backend.Task) (*groth16.S
 		}
 	}
 	d.begun <- t
+	if d.losing != nil {
+		t.RowsRead()
+		if d.losing(d.ordinal) {
+			return nil, fmt.Errorf("%w: %w", sched.ErrDeviceLost, errScripted)
+		}
+	}
 	if err := d.script(ctx, t); err != nil {
 		return nil, err
 	}

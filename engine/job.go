@@ -53,8 +53,10 @@ type partition struct {
 	job      *Job
 	index    int
 	in       Partition
-	device   *device
+	device   *device                  // written under job.mu, before a worker of it takes the partition
 	entry    *sched.Entry[*partition] // guarded by job.mu; set once queued
+	tried    []*device                // that were lost under it; belongs to the worker that carries it
+	lost     error                    // why it was moved on; belongs to the worker that carries it
 	rowsGone bool                     // guarded by job.mu; A and B are not read
 	stages   *stageTimes              // in job.stages
 	queued   time.Time
@@ -151,15 +153,9 @@ func (j *Job) queueAll(parts []Partition) {
 			p.fail(err)
 			continue
 		}
-		p.assign(d)
-		entry, err := d.push(p, j.opt.Priority)
-		if err != nil {
+		if err := p.queueOn(d); err != nil {
 			p.fail(err)
-			continue
 		}
-		j.mu.Lock()
-		p.entry = entry
-		j.mu.Unlock()
 	}
 	// A cancelled job's waiting partitions answer at once instead of waiting
 	// for a worker.
@@ -168,20 +164,44 @@ func (j *Job) queueAll(parts []Partition) {
 			return
 		}
 		for _, p := range queued {
-			j.mu.Lock()
-			entry := p.entry
-			j.mu.Unlock()
-			if entry != nil && p.device.queue.Remove(entry) {
-				p.fail(j.stopped())
-			}
+			p.leaveQueue()
 		}
 	})
 }
 
-// assign gives the partition to a device, which bears its load until finish.
-func (p *partition) assign(d *device) {
+// queueOn gives the partition to a device, which bears its load until finish or
+// until the partition is moved on. After an error nothing has changed.
+func (p *partition) queueOn(d *device) error {
+	// Held throughout: the worker that takes the partition may move it on, and
+	// entry has to be the last one's; or end the job, which waits for the lock
+	// and so for the counts.
+	p.job.mu.Lock()
+	defer p.job.mu.Unlock()
+	before := p.device
 	p.device, p.queued = d, time.Now()
 	d.load.Add(1)
+	entry, err := d.push(p, p.job.opt.Priority)
+	if err != nil {
+		d.load.Add(-1)
+		p.device = before
+		return err
+	}
+	p.entry = entry
+	if before != nil {
+		before.load.Add(-1)
+		before.counters.moved.Add(1)
+	}
+	return nil
+}
+
+// leaveQueue fails the partition of a stopped job if no worker has taken it.
+func (p *partition) leaveQueue() {
+	p.job.mu.Lock()
+	d, entry := p.device, p.entry
+	p.job.mu.Unlock()
+	if entry != nil && d.queue.Remove(entry) {
+		p.fail(p.job.stopped())
+	}
 }
 
 func (p *partition) fail(err error) {

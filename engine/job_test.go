@@ -271,3 +271,37 @@ func TestWaitersDoNotShareTheirProofs(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, first, second)
 }
+
+// Rows that a device has read may be read again until WaitRows has said that
+// they are not read any more.
+func TestRowsAgain(t *testing.T) {
+	s := newScripted(backend.CUDA, 1)
+	hold := make(chan struct{})
+	s.script = func(context.Context, *backend.Task) error { <-hold; return nil }
+	b := newBench(t, Config{Providers: []backend.Provider{s}})
+	j := b.start(t, 2, any1())
+	first, second := <-s.begun, <-s.begun
+	unread := func() {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, j.WaitRows(ended), context.Canceled)
+	}
+	unread()
+	require.True(t, first.RowsAgain(), "they have not been read yet")
+	first.RowsRead()
+	first.RowsRead()
+	unread()
+	second.RowsRead()
+	require.True(t, first.RowsAgain())
+	unread()
+	require.True(t, second.RowsAgain())
+	second.RowsRead()
+	unread()
+	first.RowsRead()
+	require.NoError(t, j.WaitRows(soon(t)))
+	require.False(t, first.RowsAgain())
+	close(hold)
+	_, err := j.Wait(soon(t))
+	require.NoError(t, err)
+	require.NoError(t, j.WaitRows(soon(t)))
+}

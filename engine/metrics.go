@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
@@ -23,9 +24,10 @@ type DeviceMetrics struct {
 	backend.Info
 	backend.Stats // zero for a device that has not been opened or does not count
 
-	Workers  int // running now
-	Waiting  int // partitions in the queue
-	Carried  int // partitions in the hands of workers
+	Workers  int    // running now
+	Waiting  int    // partitions in the queue
+	Carried  int    // partitions in the hands of workers
+	Moved    uint64 // partitions given to another device when this one was lost
 	Outcomes map[Outcome]uint64
 	Stages   map[string]StageMetrics // by the names of Job.Stages, and StageQueue
 }
@@ -76,6 +78,8 @@ func outcomeOf(err error) Outcome {
 
 // counters count one device's partitions. The zero value is ready.
 type counters struct {
+	moved atomic.Uint64
+
 	mu       sync.Mutex
 	outcomes map[Outcome]uint64      // guarded by mu
 	stages   map[string]StageMetrics // guarded by mu
@@ -116,7 +120,7 @@ func (d *device) metrics() DeviceMetrics {
 	// carried twice.
 	waiting := d.queue.Len()
 	m := DeviceMetrics{Info: d.info, Waiting: waiting, Carried: max(int(d.load.Load())-waiting, 0)}
-	m.Workers = d.pool.Live()
+	m.Workers, m.Moved = d.pool.Live(), d.counters.moved.Load()
 	if opened := d.opened.Load(); opened != nil && !d.isClosed() {
 		if reporter, reports := (*opened).(backend.Reporter); reports {
 			m.Stats = reporter.Stats()

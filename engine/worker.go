@@ -23,11 +23,16 @@ func (d *device) carry(worker int, p *partition) {
 	d.counters.stage(StageQueue, start.Sub(p.queued).Seconds())
 	proof, err := d.prove(p)
 	p.track.Span("partition", start, time.Now())
+	if d.moveOn(p, err) {
+		return
+	}
+	err = p.withLoss(err)
 	p.rowsRead()
 	log := d.engine.log.With("job", p.job.id, "partition", p.index, "device", d.info.Name, "seconds", time.Since(start).Seconds())
 	switch {
 	case err == nil:
 		log.Debug("proved", "stages", p.stages.snapshot())
+		d.avoidUntil.Store(0)
 	case p.job.stopped() != nil: // cancelled, closed, or failed elsewhere
 		log.Debug("stopped", "reason", err)
 	default:

@@ -70,6 +70,8 @@ var deviceNumbers = []struct {
 		prometheus.CounterValue, func(d *engine.DeviceMetrics) uint64 { return d.UploadedBytes }},
 	{describe("retries_total", "Partitions and loads run again after the device was lost."),
 		prometheus.CounterValue, func(d *engine.DeviceMetrics) uint64 { return d.Retries }},
+	{describe("moved_total", "Partitions given to another device after this one was lost."),
+		prometheus.CounterValue, func(d *engine.DeviceMetrics) uint64 { return d.Moved }},
 	{describe("device_resets_total", "Times the device was lost and its context made anew."),
 		prometheus.CounterValue, func(d *engine.DeviceMetrics) uint64 { return d.Resets }},
 }

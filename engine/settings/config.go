@@ -23,7 +23,7 @@ func (s Settings) Config(log *slog.Logger) (engine.Config, error) {
 		IdleAfter: s.VRAMIdle, MemoryWait: s.VRAMWait,
 	}))
 	processor := cpu.New(cpu.Options{Workers: s.CPUThreads})
-	c := engine.Config{Workers: s.Workers, Log: log, Timeline: s.Timeline, CloseIdle: s.CloseIdle}
+	c := engine.Config{Workers: s.Workers, Log: log, Timeline: s.Timeline, CloseIdle: s.CloseIdle, Fallback: s.Fallback}
 	if s.Backend == backend.CPU {
 		c.Providers = []backend.Provider{unused{}, processor}
 		return c, nil

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/libcuzk/libcuzk/engine"
 )
 
 // ErrInvalid is what every error about a variable's value wraps.
@@ -31,6 +33,8 @@ type Settings struct {
 	VRAMIdle  time.Duration // after which idle memory is given back; 0: never
 	CloseIdle time.Duration // after which an idle GPU's context is given back too; 0: never
 	HostBytes uint64        // of pinned memory for copies on each card; 0: the default
+
+	Fallback engine.Fallback // where partitions go whose GPU is lost twice
 
 	LogOff   bool
 	LogLevel slog.Level // if not LogOff

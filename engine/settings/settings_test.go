@@ -54,6 +54,9 @@ func TestValues(t *testing.T) {
 		"CUZK_VRAM_IDLE=0":             func(s *Settings) { s.VRAMIdle = 0 },
 		"CUZK_CONTEXT_IDLE=600":        func(s *Settings) { s.CloseIdle = 10 * time.Minute },
 		"CUZK_HOST_MEMORY=1GiB":        func(s *Settings) { s.HostBytes = 1 << 30 },
+		"CUZK_FALLBACK=cpu":            func(s *Settings) { s.Fallback = engine.FallbackCPU },
+		"CUZK_FALLBACK=none":           func(s *Settings) { s.Fallback = engine.FallbackNone },
+		"CUZK_FALLBACK=GPU":            func(*Settings) {},
 		"CUZK_LOG=off":                 func(*Settings) {},
 		"CUZK_LOG=Info":                func(s *Settings) { s.LogOff, s.LogLevel = false, slog.LevelInfo },
 		"CUZK_LOG=trace":               func(s *Settings) { s.LogOff, s.LogLevel = false, LevelTrace },
@@ -84,6 +87,7 @@ func TestErrorsNameVariableValueAndWhatIsAllowed(t *testing.T) {
 		"CUZK_VRAM_WAIT":   {"a number of seconds from 0 to 1000000", []string{"-1", "1s", "NaN", "inf", "1e7"}},
 		"CUZK_VRAM_IDLE":   {"a number of seconds from 0 to 1000000", []string{"never"}},
 		"CUZK_HOST_MEMORY": {"at least 58720256 bytes", []string{"0", "1MiB", "80%", "55MiB"}},
+		"CUZK_FALLBACK":    {"gpu, cpu or none", []string{"yes", "cuda"}},
 		"CUZK_LOG":         {"off, error, warn, info, debug or trace", []string{"1", "verbose", "cuzk=debug"}},
 	} {
 		for _, value := range c.values {

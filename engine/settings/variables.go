@@ -112,6 +112,11 @@ var Variables = []Variable{
 		},
 	},
 	{
+		Name: "CUZK_FALLBACK", Values: "`gpu`, `cpu`, `none`", Default: "`gpu`", initial: "gpu",
+		Meaning: "Where a partition goes when its GPU was lost and, after a reset, lost again in the retry. `gpu`: to another GPU, else the job fails with `CUZK_ERR_DEVICE_LOST`. `cpu`: after the last GPU to the CPU, which takes as much host memory as the points of the parameter file. `none`: nowhere.",
+		set:     setFallback,
+	},
+	{
 		Name: "CUZK_LOG", Values: "`off`, `error`, `warn`, `info`, `debug`, `trace`", Default: "`off`", initial: "off",
 		Meaning: "Messages to write to stderr, up to that level.",
 		set:     setLog,
@@ -155,6 +160,16 @@ func setLog(s *Settings, text string) error {
 	}
 	s.LogLevel, s.LogOff = logLevels[word], word == "off"
 	return nil
+}
+
+var fallbacks = map[string]engine.Fallback{
+	"gpu": engine.FallbackGPU, "cpu": engine.FallbackCPU, "none": engine.FallbackNone,
+}
+
+func setFallback(s *Settings, text string) error {
+	word, err := oneOf(text, "gpu", "cpu", "none")
+	s.Fallback = fallbacks[word]
+	return err
 }
 
 // oneOf accepts any case, as RUST_LOG does.

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/sched"
+)
+
+// Fallback says where a partition goes whose device was lost, and lost again
+// when the partition was retried there after the reset.
+type Fallback int
+
+// The fallbacks. None of them moves a job that names its device, or one whose
+// rows the caller may have freed.
+const (
+	// FallbackGPU is another device of the same kind, if there is one. Not the
+	// CPU: a parameter file of 47 GB would take as much host memory, and every
+	// core for minutes, on a machine that needs them to seal. Who started the
+	// proof can start it again elsewhere.
+	FallbackGPU Fallback = iota
+	// FallbackCPU is another device of the same kind, and after the last the CPU.
+	FallbackCPU
+	// FallbackNone fails the job.
+	FallbackNone
+)
+
+// avoidFor is how long a device that a partition was moved away from gets no
+// job that may run elsewhere. Then the next one tries it.
+const avoidFor = time.Minute
+
+func (f Fallback) valid() bool { return f >= FallbackGPU && f <= FallbackNone }
+
+// moveOn gives a partition that d has lost to another device. It reports
+// whether that, not the caller, answers for the partition now.
+func (d *device) moveOn(p *partition, lost error) bool {
+	if !errors.Is(lost, sched.ErrDeviceLost) || p.job.opt.Device != AnyDevice {
+		return false
+	}
+	p.tried = append(p.tried, d)
+	to := d.engine.fallbackFor(p)
+	if to == nil || !p.rowsAgain() {
+		return false
+	}
+	d.avoidUntil.Store(time.Now().Add(avoidFor).UnixNano())
+	p.lost = lost
+	if err := p.queueOn(to); err != nil { // the engine is being closed
+		return false
+	}
+	d.engine.log.Warn("moved to another device", "job", p.job.id, "partition", p.index,
+		"device", d.info.Name, "to", to.info.Name, "error", lost)
+	if p.job.stopped() != nil {
+		p.leaveQueue() // who stopped it may have looked before it was there
+	}
+	return true
+}
+
+// fallbackFor is the device with the least to do of those that p may move to;
+// nil if there is none.
+func (e *Engine) fallbackFor(p *partition) *device {
+	if e.fallback == FallbackNone {
+		return nil
+	}
+	var best *device
+	kind := p.tried[0].info.Backend
+	for _, kind := range []string{kind, backend.CPU} {
+		if kind == backend.CPU && e.fallback != FallbackCPU {
+			break
+		}
+		for _, d := range e.devices {
+			if d.info.Backend != kind || d.info.Unusable != "" || slices.Contains(p.tried, d) {
+				continue
+			}
+			if best == nil || d.load.Load() < best.load.Load() {
+				best = d
+			}
+		}
+		if best != nil {
+			break
+		}
+	}
+	return best
+}
+
+// avoided reports whether a partition was moved away from d not long ago.
+func (d *device) avoided() bool { return time.Now().UnixNano() < d.avoidUntil.Load() }
+
+// withLoss adds to a moved partition's error why it was moved. The error stays
+// of the kind that the last device says.
+func (p *partition) withLoss(err error) error {
+	if err == nil || p.lost == nil {
+		return err
+	}
+	return fmt.Errorf("%w (moved here after: %v)", err, p.lost)
+}
