@@ -50,7 +50,7 @@ var (
 
 type accumulateArgs struct {
 	points, sorted, offsets, buckets, heads, headBuckets uint64
-	bucketsN, run, runs, _                               uint32
+	bucketsN, run, runs, tiled                           uint32
 }
 
 type mergeArgs struct {
@@ -85,6 +85,9 @@ type MSM struct {
 	run   uint32 // pairs a thread adds up
 	merge uint32 // heads of runs a thread merges, on the first level
 	chunk uint32 // buckets a thread reduces; a power of two, so it divides a window's
+
+	// tiled: this is one tile of a TiledMSM, which goes on from the buckets' sums.
+	tiled bool
 }
 
 // PlanMSM chooses the window size that minimises
@@ -244,11 +247,15 @@ func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 			{s.headBuckets[i].Slice(0, uint64(n)*WordBytes), m},
 		}
 	}
+	tiled, mode := uint32(0), Write
+	if p.tiled {
+		tiled, mode = 1, ReadWrite
+	}
 	calls := []Call{call(kernelAccumulate[g], uint64(runs), accumulateArgs{
 		points: points.Addr, sorted: s.sorted.Addr, offsets: s.offsets.Addr, buckets: s.buckets.Addr,
-		heads: s.heads[0].Addr, headBuckets: s.headBuckets[0].Addr, bucketsN: n, run: p.run, runs: runs,
+		heads: s.heads[0].Addr, headBuckets: s.headBuckets[0].Addr, bucketsN: n, run: p.run, runs: runs, tiled: tiled,
 	}, append(heads(0, runs, Write), Access{points, Read}, reads(s.sorted, p.pairs()*WordBytes), offsets,
-		Access{buckets, Write})...)}
+		Access{buckets, mode})...)}
 	// One run has no head: it starts every bucket it touches.
 	for from, run := 0, p.merge; runs > 1; from, run = 1-from, mergeRun(runs) {
 		k, grid, next := kernelMerge[g], uint32(0), uint32(1)
@@ -270,10 +277,16 @@ func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 // reduce turns buckets into a sum for each window.
 func (p MSM) reduce(g Group, s msmScratch, result Range) []Call {
 	n, chunks := p.buckets(), p.chunks()
-	calls := []Call{call(kernelReduce[g], chunks, reduceArgs{
-		buckets: s.buckets.Addr, offsets: s.offsets.Addr, out: s.chunkSums.Addr,
+	args := reduceArgs{
+		buckets: s.buckets.Addr, out: s.chunkSums.Addr,
 		perWindow: p.perWindow(), chunk: p.chunk, windows: p.Batch,
-	}, reads(s.buckets, n*g.SumBytes()), reads(s.offsets, (n+1)*WordBytes), writes(s.chunkSums, chunks*g.SumBytes()))}
+	}
+	access := []Access{reads(s.buckets, n*g.SumBytes()), writes(s.chunkSums, chunks*g.SumBytes())}
+	if !p.tiled { // the last tile's offsets say nothing of those before
+		args.offsets = s.offsets.Addr
+		access = append(access, reads(s.offsets, (n+1)*WordBytes))
+	}
+	calls := []Call{call(kernelReduce[g], chunks, args, access...)}
 	return append(calls, sumSegments(g, s.chunkSums, s.blockSums, result, uint32(chunks)/p.Batch, p.Batch)...)
 }
 

@@ -8,11 +8,12 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 )
 
-// Twins of the constants in ntt/ntt.cu.
+// Twins of the constants in ntt/ntt.cu and ntt/fr.cu.
 const (
 	logLocal    = 9  // stages a launch does at most
 	logTile     = 10 // elements a block holds
 	powersEach  = 8  // elements a thread of cuzk_fr_powers makes
+	maxSideLog  = 4  // of the squares of cuzk_fr_reverse
 	maxLogRoots = 32 // r - 1 = 2^32 * odd
 	// MaxLogSize bounds the domain: indices and exponents below 2m are u32.
 	MaxLogSize = 28
@@ -24,6 +25,7 @@ var (
 	kernelRows    = declare[rowsArgs]("fr", "cuzk_quotient_rows", 256)
 	kernelProduct = declare[productArgs]("fr", "cuzk_fr_product", 256)
 	kernelCombine = declare[combineArgs]("fr", "cuzk_quotient_combine", 256)
+	kernelReverse = declare[reverseArgs]("fr", "cuzk_fr_reverse", 256)
 	kernelDIF     = declare[nttArgs]("ntt", "cuzk_ntt_dif", 128)
 	kernelDIT     = declare[nttArgs]("ntt", "cuzk_ntt_dit", 128)
 )

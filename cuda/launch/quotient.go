@@ -23,6 +23,11 @@ type combineArgs struct {
 	logSize, _     uint32
 }
 
+type reverseArgs struct {
+	v                uint64
+	logSize, logSide uint32
+}
+
 // Quotient is the launches of one quotient polynomial, in three stages that
 // must be enqueued in order. B is not touched after the first, C not after the
 // second.
@@ -69,6 +74,14 @@ func Product(a, b Range, n uint32) Call {
 	bytes := uint64(n) * FrBytes
 	return call(kernelProduct, uint64(n), productArgs{a: a.Addr, b: b.Addr, n: n},
 		updates(a, bytes), reads(b, bytes))
+}
+
+// Reverse puts element i of v[2^logSize] where the reversal of i's logSize bits
+// says, in place: h of Quotient then lies in natural order.
+func Reverse(v Range, logSize uint32) Call {
+	side := min(maxSideLog, logSize/2)
+	return gridCall(kernelReverse, 1<<(logSize-2*side), 1, reverseArgs{v: v.Addr, logSize: logSize, logSide: side},
+		updates(v, FrBytes<<logSize))
 }
 
 // inverseOf is 1 / (k 2^(log power)).

@@ -6,6 +6,11 @@
 // The part of a bucket that an earlier run started goes to heads[run]; merge
 // adds heads to their buckets, again by runs of equal length with heads of
 // their own, until one run is left.
+//
+// An MSM in tiles, whose points do not lie in device memory all at once, goes
+// on from the buckets of the tiles before: the run in which a bucket starts
+// begins with the sum that is stored there. A bucket without a pair in this
+// tile is left alone, so all are set to infinity before the first tile.
 #pragma once
 
 #include "curve/groups.cuh"
@@ -21,7 +26,7 @@ template <class G> struct AccumulateArgs {
     XYZZ<typename G::F> *heads;   // heads[runs]
     u32 *head_buckets;            // head_buckets[runs], NONE where there is no head
     u32 buckets_n, run, runs;
-    u32 pad;
+    u32 tiled; // 1: buckets hold the sums of the tiles before
 };
 
 // The bucket of pair e, which is the first after those of bucket b.
@@ -42,6 +47,12 @@ CUZK_FN void store_bucket(const AccumulateArgs<G> &a, u64 run, u32 b, u32 head,
         global_store(a.buckets, b, sum);
 }
 
+// What the run that starts bucket b begins with.
+template <class G>
+CUZK_FN XYZZ<typename G::F> begin_bucket(const AccumulateArgs<G> &a, u32 b) {
+    return a.tiled ? global_load(a.buckets, b) : XYZZ<typename G::F>::infinity();
+}
+
 template <class G> CUZK_FN void accumulate(const AccumulateArgs<G> &a) {
     typedef typename G::F F;
     u64 t = global_thread();
@@ -58,13 +69,13 @@ template <class G> CUZK_FN void accumulate(const AccumulateArgs<G> &a) {
             head = b;
         // The lanes of a warp meet again after each change of bucket, so that
         // they add together.
-        XYZZ<F> sum = XYZZ<F>::infinity();
+        XYZZ<F> sum = b == head ? XYZZ<F>::infinity() : begin_bucket(a, b);
         CUZK_NO_UNROLL
         for (; e < end; e++) {
             if (e == next) {
                 store_bucket(a, t, b, head, sum);
-                sum = XYZZ<F>::infinity();
                 b = bucket_after(a.offsets, b, a.buckets_n, e);
+                sum = begin_bucket(a, b);
                 next = constant_load(a.offsets, b + 1);
             }
             u32 entry = constant_load(a.sorted, e);
@@ -148,7 +159,7 @@ template <class G> CUZK_FN void merge_levels(MergeArgs<G> a) {
 // chunk's first index times its plain sum.
 template <class G> struct ReduceArgs {
     const XYZZ<typename G::F> *buckets;
-    const u32 *offsets;       // tells empty buckets
+    const u32 *offsets;       // tells empty buckets; null: those hold infinity
     XYZZ<typename G::F> *out; // out[windows * per_window / chunk]
     u32 per_window, chunk, windows;
     u32 pad;
@@ -160,10 +171,11 @@ template <class G> CUZK_FN void reduce(const ReduceArgs<G> &a) {
     if (first >= (u64)a.windows * a.per_window)
         return;
     XYZZ<F> sum = XYZZ<F>::infinity(), weighted = XYZZ<F>::infinity();
-    u32 above = constant_load(a.offsets, first + a.chunk);
+    // Without offsets as if every bucket had one pair.
+    u32 above = a.offsets ? constant_load(a.offsets, first + a.chunk) : a.chunk;
     CUZK_NO_UNROLL
     for (u32 i = a.chunk; i-- > 0;) {
-        u32 begin = constant_load(a.offsets, first + i);
+        u32 begin = a.offsets ? constant_load(a.offsets, first + i) : i;
         if (begin != above)
             sum.add(constant_load(a.buckets, first + i));
         above = begin;

@@ -132,4 +132,40 @@ CUZK_KERNEL(cuzk_quotient_combine, CombineArgs, 256, 2) {
     global_store(a.p, j, h);
 }
 
+// Element i of v[1 << log_size] goes to where its bits reversed say, in place.
+// An index is r bits row, the middle, and r bits column. A block holds the two
+// squares of rows and columns whose middles are each other's reversal, and
+// writes each to the other's place with both reversed, in columns of up to
+// 16 elements (512 bytes) that lie together in memory.
+constexpr u32 MAX_SIDE = 16;
+
+struct ReverseArgs {
+    Fr *v;
+    u32 log_size, log_side; // log_side = min(4, log_size / 2)
+};
+
+CUZK_KERNEL(cuzk_fr_reverse, ReverseArgs, MAX_SIDE *MAX_SIDE, 4) {
+    constexpr u32 PITCH = MAX_SIDE + 1; // of a row, against bank conflicts
+    CUZK_SHARED(Fr, squares, 2 * MAX_SIDE * PITCH);
+    u32 side = a.log_side, middle_bits = a.log_size - 2 * side;
+    u32 middle = block_x(), mirrored = bit_reverse(middle, middle_bits);
+    if (middle > mirrored) // that block does both
+        return;
+    u32 row = thread_x() >> side, column = thread_x() & ((1u << side) - 1);
+    bool inside = row >> side == 0;
+    u32 outer = row << (a.log_size - side) | column;
+    u64 here = outer | middle << side, there = outer | mirrored << side;
+    Fr *mine = squares, *other = squares + MAX_SIDE * PITCH;
+    if (inside) {
+        mine[row * PITCH + column] = global_load(a.v, here);
+        other[row * PITCH + column] = global_load(a.v, there);
+    }
+    block_barrier();
+    if (inside) {
+        u32 from = bit_reverse(column, side) * PITCH + bit_reverse(row, side);
+        global_store(a.v, there, mine[from]);
+        global_store(a.v, here, other[from]);
+    }
+}
+
 } // namespace cuzk

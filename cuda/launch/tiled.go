@@ -1,0 +1,175 @@
+package launch
+
+import (
+	"fmt"
+
+	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
+)
+
+// tileBucketCost is what a bucket costs each tile, in products: its sum of 192
+// bytes is read and written, as long as 2.5 products take where memory moves
+// 4.3 TB/s and products are 27.5 G/s (an H200), and it is counted.
+const tileBucketCost = 4
+
+// Longer runs have fewer heads, and so need less memory, but there are fewer
+// threads: each doubling is taken to cost 1/16.
+const maxLonger, longerCost = 5, 16
+
+// maxTileN is where the pairs of a tile still have 32-bit indices with windows
+// of 4 bits.
+const maxTileN = 1 << 24
+
+// TiledMSM is the plan of sum_i [s_i] P_i whose points come in tiles: the
+// buckets of all windows live in the scratch from Reset to Reduce, and each
+// tile's pairs are sorted and added to them. The result is the same however
+// the points are split into tiles.
+type TiledMSM struct {
+	N     uint32 // points in all, for which the window is chosen
+	TileN uint32 // points of a tile, at most
+	Group Group
+
+	tile MSM // of a whole tile, with all windows at a time
+}
+
+// PlanTiledMSM plans for n points in tiles of up to `tile`. Of the window sizes
+// c and lengths of runs whose scratch fits the limit it takes those that
+// minimise
+//
+//	ceil(256 / c) (10 n + (34 + 4 ceil(n / tile)) 2^(c-1)) (1 + k / 16)
+//
+// products, where runs are 2^k times as long as they would be in ample memory.
+// The scratch is, with W = ceil(256 / c) windows and points of G1, about
+//
+//	192 W 2^(c-1)    buckets
+//	  8 W 2^(c-1)    their counts and offsets
+//	 12 W tile       pairs, sorted in two steps; 4 W tile below 2^19 points
+//	192 W tile / run parts of buckets, at the same place as the last 8 of the 12
+//
+// If nothing fits, the error says how much the least takes.
+func PlanTiledMSM(n, tile uint32, scratchLimit uint64, g Group) (TiledMSM, error) {
+	p := TiledMSM{N: n, TileN: min(tile, n), Group: g}
+	if p.TileN == 0 || p.TileN > maxTileN {
+		return p, fmt.Errorf("launch: an MSM of %d points in tiles of %d: want 1 to %d a tile", n, tile, maxTileN)
+	}
+	best, least := uint64(1)<<63, uint64(1)<<63
+	for c := uint32(minWindow); c <= maxWindow; c++ {
+		for longer := range uint32(maxLonger + 1) {
+			candidate := p.with(c, longer)
+			scratch, cost := candidate.ScratchBytes(), candidate.cost(longer)
+			least = min(least, scratch)
+			if scratch <= scratchLimit && cost < best {
+				p.tile, best = candidate.tile, cost
+			}
+		}
+	}
+	if p.tile.Windows == 0 {
+		return p, fmt.Errorf("launch: an MSM in tiles of %d points needs %d bytes of scratch, %d are allowed",
+			p.TileN, least, scratchLimit)
+	}
+	return p, nil
+}
+
+// with is the plan for windows of c bits, and runs 2^longer times as long as in
+// ample memory.
+func (p TiledMSM) with(c, longer uint32) TiledMSM {
+	windows := (256 + c - 1) / c
+	p.tile = MSM{N: p.TileN, Groups: []Group{p.Group}, tiled: true}.shape(c, windows, windows)
+	p.tile.run = min(p.tile.run<<longer, max(p.tile.run, maxRun))
+	p.tile.merge = mergeRun(p.tile.runs())
+	return p
+}
+
+func (p TiledMSM) cost(longer uint32) uint64 {
+	tiles := uint64(blocks(uint64(p.N), uint64(p.TileN)))
+	cost := uint64(p.tile.Windows) * (pairCost*uint64(p.N) + (bucketCost+tileBucketCost*tiles)*uint64(p.tile.perWindow()))
+	return cost + cost*uint64(longer)/longerCost
+}
+
+// Window is the bits of a window, and Windows how many there are.
+func (p TiledMSM) Window() uint32 { return p.tile.Window }
+
+// Windows is the number of windows: ceil(256 / Window).
+func (p TiledMSM) Windows() uint32 { return p.tile.Windows }
+
+// ScratchBytes is the scratch that the calls use. From Reset to Reduce nothing
+// else may write there.
+func (p TiledMSM) ScratchBytes() uint64 { return p.scratch(Range{0, 1 << 63}).end }
+
+// ResultBytes is the size of the result: a sum for each window.
+func (p TiledMSM) ResultBytes() uint64 { return p.tile.ResultBytes(p.Group) }
+
+// scratch has the buckets, which stay, first. What a tile's sort, its sums and
+// the reduction need lies in the same place, one after the other.
+func (p TiledMSM) scratch(whole Range) msmScratch {
+	t := p.tile
+	l := layout{whole: whole}
+	n, point := t.buckets(), p.Group.SumBytes()
+	heads := [2]uint64{uint64(t.runs()), uint64(blocks(uint64(t.runs()), uint64(t.merge)))}
+	var s msmScratch
+	s.buckets = l.take(n * point)
+	reduction := l
+	s.partitionCounts = l.take(uint64(t.partitions()) * WordBytes)
+	s.counts = l.take(n * WordBytes)
+	s.offsets = l.take((n + 1) * WordBytes)
+	s.starts = l.take((uint64(t.partitions()) + 1) * WordBytes)
+	s.scanSums = l.take(scanSumsBytes(uint32(n)))
+	s.sorted = l.take(t.pairs() * WordBytes)
+	entries := l
+	for i := range heads {
+		s.heads[i] = l.take(heads[i] * point)
+		s.headBuckets[i] = l.take(heads[i] * WordBytes)
+	}
+	if t.partitionLog > 0 {
+		s.entries = entries.take(t.pairs() * entryBytes)
+	}
+	s.chunkSums = reduction.take(t.chunks() * point)
+	s.blockSums = reduction.take(uint64(t.Batch) * sumBlocks * point)
+	s.end = max(l.used, entries.used, reduction.used)
+	return s
+}
+
+// Reset sets all buckets to infinity: before the first tile.
+func (p TiledMSM) Reset(scratch Range) []Call {
+	buckets := p.scratch(scratch).buckets
+	return []Call{Fill(buckets, uint32(buckets.Bytes/WordBytes), 0)}
+}
+
+// TileInput is one tile of a TiledMSM.
+type TileInput struct {
+	N       uint32 // 1 to TileN
+	Scalars Range  // N scalars, Montgomery form
+	Points  Range  // their points, affine, at the same positions
+	Scratch Range  // that of Reset
+}
+
+// Tile adds a tile to the buckets: 6 to 18 calls, whatever the data. The first
+// ones sort and read the scalars; after those they are not touched, and the
+// points not before (by the accumulation alone).
+func (p TiledMSM) Tile(in TileInput) []Call {
+	if in.N == 0 || in.N > p.TileN {
+		panic(fmt.Sprintf("BUG: launch: a tile of %d points, planned for 1 to %d", in.N, p.TileN))
+	}
+	t, s := p.tile, p.scratch(in.Scratch)
+	t.N = in.N
+	points := in.Points.Slice(0, uint64(in.N)*p.Group.AffineBytes())
+	calls := t.sort(MSMInput{Scalars: in.Scalars}, s, 0)
+	return append(calls, t.accumulate(p.Group, points, s)...)
+}
+
+// Reduce turns the buckets into the result, after the last tile.
+func (p TiledMSM) Reduce(scratch, result Range) []Call {
+	return p.tile.reduce(p.Group, p.scratch(scratch), result)
+}
+
+// ResultG1 is the value of an MSM of G1 from its result bytes.
+func (p TiledMSM) ResultG1(data []byte) bls.G1Jac { return p.tile.ResultG1(data) }
+
+// ResultG2 is ResultG1 for G2.
+func (p TiledMSM) ResultG2(data []byte) bls.G2Jac { return p.tile.ResultG2(data) }
+
+// Partitioned is the plan with a sort in two steps whatever the tile's size,
+// which needs other scratch.
+func (p TiledMSM) Partitioned() TiledMSM {
+	p.tile = p.tile.Partitioned()
+	return p
+}
