@@ -20,41 +20,47 @@ run() {
     "$@"
 }
 
-headers() {
-    mkdir -p "$out/include"
-    cp include/cuzk.h include/supraseal_c2.h "$out/include/"
+# Programs are built against what is in $out while another caller builds it
+# again: each file there is replaced in one step, never written in place.
+
+# link NAME TARGET: the symbolic link $out/NAME.
+link() {
+    [ "$(readlink "$out/$1")" = "$2" ] || ln -sf "$2" "$out/$1"
 }
 
 # The configuration files find the prefix from their own place, so that an
 # installed tree can be moved.
-configs() {
-    sed "s/@VERSION@/$version/" bindings/c/cuzk.pc.in >"$out/cuzk.pc"
-    mkdir -p "$out/cmake"
-    cp bindings/c/cmake/cuzk-config.cmake "$out/cmake/"
+headers_and_configs() {
+    local work="$out/files.tmp"
+    rm -rf "$work"
+    mkdir -p "$work" "$out/include" "$out/cmake"
+    cp include/cuzk.h include/supraseal_c2.h bindings/c/cmake/cuzk-config.cmake "$work/"
+    sed "s/@VERSION@/$version/" bindings/c/cuzk.pc.in >"$work/cuzk.pc"
     sed "s/@VERSION@/$version/" bindings/c/cmake/cuzk-config-version.cmake.in \
-        >"$out/cmake/cuzk-config-version.cmake"
+        >"$work/cuzk-config-version.cmake"
+    mv "$work"/*.h "$out/include/"
+    mv "$work"/*.cmake "$out/cmake/"
+    mv "$work/cuzk.pc" "$out/"
+    rmdir "$work"
 }
 
 lib() {
-    headers
-    configs
+    headers_and_configs
     # nodelete: the Go runtime cannot be unloaded, so dlclose must not try.
     run env CGO_ENABLED=1 go build -trimpath -tags netgo -buildmode=c-shared -o "$out/lib.tmp/libcuzk.so" \
         -ldflags "-s -w -extldflags '-Wl,-soname,$soname -Wl,--version-script=$PWD/include/cuzk.map -Wl,-z,nodelete -Wl,-z,now'" \
         ./capi
-    # Renamed into place: a running program may have the old file mapped.
     mv "$out/lib.tmp/libcuzk.so" "$out/$shared"
     rm -rf "$out/lib.tmp" # cgo's own header
-    ln -sf "$shared" "$out/$soname"
-    ln -sf $soname "$out/libcuzk.so"
+    link $soname "$shared"
+    link libcuzk.so $soname
 }
 
 # A c-archive cannot be linked into a Go program: both bring the Go runtime's
 # symbols. So its objects become one, in which only the documented names stay
 # global.
 static() {
-    headers
-    configs
+    headers_and_configs
     local work="$out/static.tmp"
     rm -rf "$work"
     mkdir -p "$work/objects"
@@ -65,8 +71,8 @@ static() {
     # and would be merged with those of a Go host.
     run ld -r -d -o "$work/all.o" "$work/objects"/*.o
     run objcopy --keep-global-symbols="$work/exported.txt" "$work/all.o" "$work/libcuzk.o"
-    rm -f "$out/libcuzk.a"
-    run ar rcsD "$out/libcuzk.a" "$work/libcuzk.o"
+    run ar rcsD "$work/libcuzk.a" "$work/libcuzk.o"
+    mv "$work/libcuzk.a" "$out/"
     rm -rf "$work"
 }
 
