@@ -27,6 +27,7 @@ type TiledMSM struct {
 	N     uint32 // points in all, for which the window is chosen
 	TileN uint32 // points of a tile, at most
 	Group Group
+	Cost  uint64 // in products, by the formula of PlanTiledMSM
 
 	tile MSM // of a whole tile, with all windows at a time
 }
@@ -62,6 +63,7 @@ func PlanTiledMSM(n, tile uint32, scratchLimit uint64, g Group) (TiledMSM, error
 			}
 		}
 	}
+	p.Cost = best
 	if p.tile.Windows == 0 {
 		return p, fmt.Errorf("launch: an MSM in tiles of %d points needs %d bytes of scratch, %d are allowed",
 			p.TileN, least, scratchLimit)
@@ -79,9 +81,12 @@ func (p TiledMSM) with(c, longer uint32) TiledMSM {
 	return p
 }
 
+// Tiles is how many tiles there are.
+func (p TiledMSM) Tiles() uint32 { return blocks(uint64(p.N), uint64(p.TileN)) }
+
 func (p TiledMSM) cost(longer uint32) uint64 {
-	tiles := uint64(blocks(uint64(p.N), uint64(p.TileN)))
-	cost := uint64(p.tile.Windows) * (pairCost*uint64(p.N) + (bucketCost+tileBucketCost*tiles)*uint64(p.tile.perWindow()))
+	perBucket := bucketCost + tileBucketCost*uint64(p.Tiles())
+	cost := uint64(p.tile.Windows) * (pairCost*uint64(p.N) + perBucket*uint64(p.tile.perWindow()))
 	return cost + cost*uint64(longer)/longerCost
 }
 
