@@ -55,7 +55,7 @@ func TestFigures(t *testing.T) {
 	text := out.String()
 	// From the begin of job 2 to the end of job 5: four jobs of 10 ms and
 	// three gaps.
-	assert.Regexp(t, `window +0\.043 s from 0\.\d+ s, 4 jobs +\(steady state`, text)
+	assert.Regexp(t, `window +0\.043 s from \d+\.\d+ s, 4 jobs +\(steady state`, text)
 	assert.Regexp(t, `GPU idle +6\.98 % +3\.000 ms`, text)
 	// The window cuts off job 2's first 3 ms of copies: 1 + 4 + 4 + 4 ms, and
 	// 3 ms of job 6's.
