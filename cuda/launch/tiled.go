@@ -1,7 +1,10 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 )
@@ -48,27 +51,38 @@ type TiledMSM struct {
 //
 // If nothing fits, the error says how much the least takes.
 func PlanTiledMSM(n, tile uint32, scratchLimit uint64, g Group) (TiledMSM, error) {
+	all, err := TiledMSMs(n, tile, g)
+	if err != nil {
+		return TiledMSM{}, err
+	}
+	least := uint64(math.MaxUint64)
+	for _, p := range all {
+		scratch := p.ScratchBytes()
+		if scratch <= scratchLimit {
+			return p, nil
+		}
+		least = min(least, scratch)
+	}
+	return TiledMSM{}, fmt.Errorf("launch: an MSM in tiles of %d points needs %d bytes of scratch, %d are allowed",
+		min(tile, n), least, scratchLimit)
+}
+
+// TiledMSMs are the plans that PlanTiledMSM chooses from, the cheapest first.
+func TiledMSMs(n, tile uint32, g Group) ([]TiledMSM, error) {
 	p := TiledMSM{N: n, TileN: min(tile, n), Group: g}
 	if p.TileN == 0 || p.TileN > maxTileN {
-		return p, fmt.Errorf("launch: an MSM of %d points in tiles of %d: want 1 to %d a tile", n, tile, maxTileN)
+		return nil, fmt.Errorf("launch: an MSM of %d points in tiles of %d: want 1 to %d a tile", n, tile, maxTileN)
 	}
-	best, least := uint64(1)<<63, uint64(1)<<63
+	var all []TiledMSM
 	for c := uint32(minWindow); c <= maxWindow; c++ {
 		for longer := range uint32(maxLonger + 1) {
 			candidate := p.with(c, longer)
-			scratch, cost := candidate.ScratchBytes(), candidate.cost(longer)
-			least = min(least, scratch)
-			if scratch <= scratchLimit && cost < best {
-				p.tile, best = candidate.tile, cost
-			}
+			candidate.Cost = candidate.cost(longer)
+			all = append(all, candidate)
 		}
 	}
-	p.Cost = best
-	if p.tile.Windows == 0 {
-		return p, fmt.Errorf("launch: an MSM in tiles of %d points needs %d bytes of scratch, %d are allowed",
-			p.TileN, least, scratchLimit)
-	}
-	return p, nil
+	slices.SortStableFunc(all, func(a, b TiledMSM) int { return cmp.Compare(a.Cost, b.Cost) })
+	return all, nil
 }
 
 // with is the plan for windows of c bits, and runs 2^longer times as long as in
