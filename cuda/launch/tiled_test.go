@@ -62,7 +62,9 @@ func TestTiledMSMOfEverySize(t *testing.T) {
 		for i, tile := range c.tiles {
 			g, what := launch.Group(i%2), fmt.Sprintf("%d points in tiles of %d", c.n, tile)
 			r.tiled(t, tiledPlan(t, c.n, tile, g), scalars, logs, split(c.n, tile), what)
-			r.tiled(t, tiledPlan(t, c.n, tile, launch.G1).Partitioned(), scalars, logs, split(c.n, tile), what+", sorted in two steps")
+			if tile == c.inTwo {
+				r.tiled(t, tiledPlan(t, c.n, tile, launch.G1).Partitioned(), scalars, logs, split(c.n, tile), what+", sorted in two steps")
+			}
 		}
 	}
 }
@@ -70,14 +72,15 @@ func TestTiledMSMOfEverySize(t *testing.T) {
 type tiledSize struct {
 	n     int
 	tiles []int
+	inTwo int // the tile that is sorted in two steps too, which takes the simulator long
 }
 
 func tiledSizes() []tiledSize {
-	s := []tiledSize{{1, []int{1, 2}}, {2, []int{1, 2}}, {3, []int{1, 2, 3, 4}}, {31, []int{8, 30}}, {32, []int{16, 32}},
-		{33, []int{16, 32}}, {255, []int{100, 128}}, {256, []int{64, 256}}, {257, []int{256, 64, 1000}}}
+	s := []tiledSize{{1, []int{1}, 1}, {2, []int{1, 2}, 0}, {3, []int{2, 4}, 2}, {33, []int{16, 32}, 32},
+		{255, []int{100}, 0}, {256, []int{64, 256}, 0}, {257, []int{256, 1000}, 256}}
 	if onCard() && !testing.Short() {
-		s = append(s, tiledSize{16383, []int{4096, 16384}}, tiledSize{16384, []int{4096, 1000}}, tiledSize{16385, []int{16384, 4096}},
-			tiledSize{1<<20 + 1, []int{1 << 19, 1 << 18}})
+		s = append(s, tiledSize{16383, []int{4096, 16384}, 4096}, tiledSize{16384, []int{4096, 1000}, 1000},
+			tiledSize{16385, []int{16384, 4096}, 16384}, tiledSize{1<<20 + 1, []int{1 << 19, 1 << 18}, 1 << 18})
 	}
 	return s
 }
@@ -87,12 +90,13 @@ func TestTiledMSMInUnequalTiles(t *testing.T) {
 	r := open(t)
 	const n = 200
 	scalars, logs := r.scalars(n), r.logs(n)
-	for _, lengths := range [][]int{{n}, {1, n - 1}, {n - 1, 1}, {100, 100}, {1, 2, 3, 94, 100}, {150, 7, 43}} {
+	for _, lengths := range [][]int{{1, n - 1}, {n - 1, 1}, {1, 2, 3, 94, 100}, {150, 7, 43}} {
 		for _, g := range []launch.Group{launch.G1, launch.G2} {
 			r.tiled(t, tiledPlan(t, n, n, g), scalars, logs, lengths, fmt.Sprintf("%v, %d", g, lengths))
 		}
-		r.tiled(t, tiledPlan(t, n, n, launch.G1).Partitioned(), scalars, logs, lengths, fmt.Sprintf("two steps, %d", lengths))
 	}
+	lengths := []int{3, n - 3}
+	r.tiled(t, tiledPlan(t, n, n, launch.G1).Partitioned(), scalars, logs, lengths, "sorted in two steps")
 }
 
 // Buckets meet over tiles what they meet within one: everything in one bucket,
@@ -110,24 +114,24 @@ func TestTiledMSMOfEdgeCases(t *testing.T) {
 		return s
 	}
 	constant := func(x fr.Element) func(int) fr.Element { return func(int) fr.Element { return x } }
-	any := func(int) fr.Element { return r.scalar() }
+	other := func(int) fr.Element { return r.scalar() }
 	for _, size := range sizes([]int{60}, []int{5000}) {
 		n := 4 * size // in tiles of `size`
 		inTile := func(i int) int { return i / size }
 		cases := map[string]struct{ scalars, logs func(i int) fr.Element }{
-			"all scalars zero":                               {constant(fr.Element{}), any},
-			"all scalars one: a bucket takes all":            {constant(fr.One()), any},
-			"all scalars r - 1":                              {constant(minusOne), any},
-			"all scalars equal":                              {constant(random), any},
+			"all scalars zero":                               {constant(fr.Element{}), other},
+			"all scalars one: a bucket takes all":            {constant(fr.One()), other},
+			"all scalars r - 1":                              {constant(minusOne), other},
+			"all scalars equal":                              {constant(random), other},
 			"scalars equal, points equal: doublings":         {constant(random), constant(random)},
-			"all points at infinity":                         {any, constant(fr.Element{})},
+			"all points at infinity":                         {other, constant(fr.Element{})},
 			"points at infinity in every other tile":         {constant(random), func(i int) fr.Element { return []fr.Element{{}, r.scalar()}[inTile(i)%2] }},
-			"scalars zero in every other tile":               {func(i int) fr.Element { return []fr.Element{r.scalar(), {}}[inTile(i)%2] }, any},
+			"scalars zero in every other tile":               {func(i int) fr.Element { return []fr.Element{r.scalar(), {}}[inTile(i)%2] }, other},
 			"P in one tile, -P in the next":                  {constant(random), func(i int) fr.Element { return []fr.Element{random, minus}[inTile(i)%2] }},
 			"s in one tile, -s in the next":                  {func(i int) fr.Element { return []fr.Element{random, minus}[inTile(i)%2] }, constant(random)},
-			"one point in all, in the third tile":            {func(i int) fr.Element { return []fr.Element{{}, random}[b(i == 2*size+7)] }, any},
+			"one point in all, in the third tile":            {func(i int) fr.Element { return []fr.Element{{}, random}[b(i == 2*size+7)] }, other},
 			"the sum of the tiles before is infinity":        {constant(fr.One()), func(i int) fr.Element { return []fr.Element{random, minus, random, random}[inTile(i)] }},
-			"the first tile empty":                           {func(i int) fr.Element { return []fr.Element{r.scalar(), {}}[b(i < size)] }, any},
+			"the first tile empty":                           {func(i int) fr.Element { return []fr.Element{r.scalar(), {}}[b(i < size)] }, other},
 			"one point in the first tile, of every bucket's": {func(i int) fr.Element { return []fr.Element{fr.One(), {}}[b(i > 0 && i < size)] }, constant(random)},
 		}
 		for name, c := range cases {
@@ -135,11 +139,11 @@ func TestTiledMSMOfEdgeCases(t *testing.T) {
 			for _, g := range []launch.Group{launch.G1, launch.G2} {
 				r.tiled(t, tiledPlan(t, n, size, g), scalars, logs, split(n, size), fmt.Sprintf("%v, %s", g, name))
 			}
-			r.tiled(t, tiledPlan(t, n, size, launch.G1).Partitioned(), scalars, logs, split(n, size), name+", sorted in two steps")
 		}
 	}
 }
 
+// b is an index of two.
 func b(condition bool) int {
 	if condition {
 		return 1
