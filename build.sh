@@ -4,7 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 TOOLS=$PWD/.tools
-CLANG_FORMAT_VERSION=19.1.7
 FUZZ_SECONDS=${CUZK_FUZZ_SECONDS:-10}
 
 usage() {
@@ -76,24 +75,27 @@ demo() {
     step demo bindings/rust/check.sh demo
 }
 
-# python_tool NAME VERSION: installs a PyPI tool into .tools/ and prints its path.
-python_tool() {
-    local dir=$TOOLS/$1-$2
-    if [ ! -x "$dir/bin/$1" ]; then
-        python3 -m venv "$dir" && "$dir/bin/pip" install --quiet "$1==$2" >&2
-    fi
-    echo "$dir/bin/$1"
-}
-
 check_gofmt() {
     local bad
     bad=$(git ls-files '*.go' | xargs gofmt -l)
     [ -z "$bad" ] || { echo "not gofmt-ed: $bad" >&2; return 1; }
 }
 
+# From PyPI, in .tools/ under the version that .ci/clang-format.txt names.
+clang_format_tool() {
+    local dir
+    dir=$TOOLS/$(sed -n 's/^\(clang-format\)==\([0-9.]*\).*/\1-\2/p' .ci/clang-format.txt)
+    if [ ! -x "$dir/bin/clang-format" ]; then
+        python3 -m venv "$dir" >&2
+        ./retry.sh "$dir/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
+            -r .ci/clang-format.txt >&2
+    fi
+    echo "$dir/bin/clang-format"
+}
+
 check_clang_format() {
     local tool
-    tool=$(python_tool clang-format "$CLANG_FORMAT_VERSION")
+    tool=$(clang_format_tool)
     git ls-files '*.c' '*.h' '*.cpp' '*.cu' '*.cuh' | xargs "$tool" --dry-run --Werror
 }
 
@@ -101,23 +103,28 @@ check_clang_format() {
 shellcheck_tool() {
     command -v shellcheck && return
     if [ ! -x "$TOOLS/shellcheck/usr/bin/shellcheck" ]; then
-        mkdir -p "$TOOLS/shellcheck" && (
-            cd "$TOOLS/shellcheck"
-            need apt-get shellcheck
-            apt-get download shellcheck >/dev/null 2>&1 || { apt-get update >/dev/null; apt-get download shellcheck >/dev/null; }
-            dpkg -x shellcheck_*.deb .
-        )
+        need apt-get shellcheck
+        tests/debian.sh shellcheck "$TOOLS/shellcheck" >&2
     fi
     echo "$TOOLS/shellcheck/usr/bin/shellcheck"
 }
 
 check_shell() {
-    git ls-files '*.sh' .ci/run | xargs "$(shellcheck_tool)"
+    local tool
+    tool=$(shellcheck_tool)
+    git ls-files '*.sh' .ci/run | xargs "$tool"
+}
+
+# What go and cargo would get from the network later, all at once and with patience.
+fetch() {
+    ./retry.sh go list -deps -test ./... tool >/dev/null
+    bindings/rust/check.sh fetch
 }
 
 lint() {
     need_compilers
     need cargo cargo
+    step fetch fetch
     step gofmt check_gofmt
     step vet go vet ./...
     step staticcheck go tool staticcheck ./...

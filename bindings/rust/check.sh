@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Checks the Rust crates; called by the top-level build.sh.
 #
+#   check.sh fetch                       what the others need from the network
 #   check.sh fmt | clippy | test | doc   one kind of check
 #   check.sh all                         these four
 #   check.sh link                        part of test: each way to find the library
@@ -29,6 +30,11 @@ in_both() {
     run cargo "$1" --locked --release --manifest-path supraseal-c2-curio/Cargo.toml "${@:2}"
 }
 
+retry=$PWD/../../retry.sh
+fetch() {
+    run "$retry" cargo fetch --locked
+    run "$retry" cargo fetch --locked --manifest-path supraseal-c2-curio/Cargo.toml
+}
 fmt() {
     run cargo fmt --all --check
     run cargo fmt --manifest-path supraseal-c2-curio/Cargo.toml --check
@@ -81,7 +87,7 @@ version = "0.0.0"
 bellperson = "=$version"
 [workspace]
 TOML
-    source=$(cargo metadata --format-version 1 --manifest-path "$work/fetch/Cargo.toml" |
+    source=$("$retry" cargo metadata --format-version 1 --manifest-path "$work/fetch/Cargo.toml" |
         grep -o "\"manifest_path\":\"[^\"]*/bellperson-$version/Cargo.toml\"" | cut -d'"' -f4)
     cp -r "$(dirname "$source")" "$work/source"
     cat >>"$work/source/Cargo.toml" <<TOML
@@ -93,12 +99,13 @@ TOML
     # It pins a toolchain of its own. A lock file with an older supraseal-c2
     # would leave the patch unused.
     export RUSTUP_TOOLCHAIN=${RUSTUP_TOOLCHAIN-stable} CARGO_TARGET_DIR="$work/target"
-    run cargo update --package supraseal-c2 --precise 0.1.2
+    run "$retry" cargo update --package supraseal-c2 --precise 0.1.2
+    run "$retry" cargo fetch
     run cargo test --release --features cuda-supraseal
 }
 
 case ${1-} in
-fmt | clippy | doc | link | demo) "$1" ;;
+fetch | fmt | clippy | doc | link | demo) "$1" ;;
 test) tests ;;
 bench)
     shift
@@ -112,7 +119,7 @@ all)
     doc
     ;;
 *)
-    sed -n '3,14s/^# \{0,1\}//p' "$0"
+    sed -n '3,15s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

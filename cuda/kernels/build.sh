@@ -1,8 +1,8 @@
 #!/bin/sh
 # Compiles each kernel source into images/NAME.fatbin. Needs no GPU.
 #
-# nvcc is taken from PATH, else from CUDA_HOME, else from the pinned wheels,
-# which are installed into .tools/cuda. CUZK_CUDA_ARCHS narrows the machine code
+# nvcc is taken from PATH, else from CUDA_HOME, else from the wheels of
+# wheels.txt, which are installed into .tools/cuda. CUZK_CUDA_ARCHS narrows the machine code
 # ("90" or "80 90"); PTX of the lowest architecture is always included, so that
 # newer cards run too. CUZK_KERNEL_JOBS is how many compilers run at a time.
 set -eu
@@ -11,10 +11,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 archs=${CUZK_CUDA_ARCHS:-80 86 89 90 100 120}
 jobs=${CUZK_KERNEL_JOBS:-$(nproc 2>/dev/null || echo 2)}
-
-# 13.0 is pinned because drivers of the 580 branch take no newer PTX.
-wheels="nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88
-nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85"
 
 find_nvcc() {
     if command -v nvcc; then
@@ -28,8 +24,8 @@ find_nvcc() {
     if ! ls "$venv"/lib/python3*/site-packages/nvidia/cu13/bin/nvcc >/dev/null 2>&1; then
         echo "kernels: no nvcc on PATH or in CUDA_HOME; installing the pinned wheels into .tools/cuda" >&2
         python3 -m venv "$venv" >&2
-        # shellcheck disable=SC2086 # one word a package
-        "$venv/bin/pip" install --quiet --disable-pip-version-check $wheels >&2
+        "$root/retry.sh" "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
+            -r "$here/wheels.txt" >&2
     fi
     ls "$venv"/lib/python3*/site-packages/nvidia/cu13/bin/nvcc
 }

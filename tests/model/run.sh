@@ -16,17 +16,10 @@ work=$root/build/model
 what=${1:-all}
 mkdir -p "$work"
 
-fetch_spin() {
-	mkdir -p "$root/.tools/spin"
-	# A machine that never ran apt-get update has no list to find it in.
-	(cd "$root/.tools" && { apt-get download spin || { apt-get update && apt-get download spin; }; } >/dev/null &&
-		dpkg -x spin_*.deb spin)
-}
-
 spin=$(command -v spin || true)
 if [ -z "$spin" ]; then
 	spin=$root/.tools/spin/usr/bin/spin
-	[ -x "$spin" ] || fetch_spin
+	[ -x "$spin" ] || "$root/tests/debian.sh" spin "$root/.tools/spin"
 fi
 
 # build NAME CFLAGS DEFINES...: makes $work/NAME/pan.
