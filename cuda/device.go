@@ -52,6 +52,8 @@ type device struct {
 	closed bool                      // guarded by mu
 	tasks  sync.WaitGroup            // one for every Load and Prove
 
+	lost lostSessions
+
 	enqueued chan struct{} // a token for every job whose kernels are enqueued and have not all run
 	launched atomic.Int64  // kernels, since the card was opened
 	retries  atomic.Uint64 // jobs run again after the card was lost
@@ -120,27 +122,6 @@ func (d *device) begin() (done func(), err error) {
 	return d.tasks.Done, nil
 }
 
-// recover makes a lost card usable again, once all its jobs have failed.
-func (d *device) recover(ctx context.Context) error {
-	return d.jobs.Recover(ctx, func() (sched.Device, error) {
-		old := d.current.Load()
-		// Its errors tell of the loss again, which is known.
-		_ = old.close()
-		if !old.context.Closed() {
-			return nil, errors.New("cuda: the driver does not destroy the lost context")
-		}
-		s, err := newSession(d.card, d.images, d.options)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.watch.Do(old.unreserve); err != nil {
-			return nil, errors.Join(err, s.close())
-		}
-		d.current.Store(s)
-		return s, nil
-	})
-}
-
 // Close implements backend.Device.
 func (d *device) Close() error {
 	d.mu.Lock()
@@ -151,10 +132,27 @@ func (d *device) Close() error {
 	d.closed = true
 	d.mu.Unlock()
 	d.tasks.Wait()
+	var failed error
 	if d.jobs.Lost() != nil {
-		if err := d.recover(context.Background()); err != nil {
-			return err
-		}
+		failed = d.recover(context.Background())
 	}
-	return errors.Join(d.jobs.Close(context.Background()), d.current.Load().close())
+	return d.giveBack(errors.Join(failed, d.jobs.Close(context.Background())))
+}
+
+// giveBack ends the session. failed is what has gone wrong before; that the
+// card was lost meanwhile does not matter if all is given back in the end.
+func (d *device) giveBack(failed error) error {
+	s := d.current.Load()
+	left := d.takeBack(s.watch.Do)
+	failed = errors.Join(failed, s.close())
+	if s.context.Closed() && s.holds() {
+		d.lost.add(s.lanes)
+	}
+	if !d.lost.empty() {
+		left = d.takeBack(d.card.Unbound)
+	}
+	if lost := d.jobs.Lost() != nil || driver.Sticky(failed); lost && left == nil && s.context.Closed() {
+		return nil
+	}
+	return errors.Join(failed, left)
 }

@@ -270,20 +270,3 @@ func (f *filling) fault(of srs.Section, status []byte) error {
 	}
 	return nil
 }
-
-// withRecovery runs a job, and once more if the card was lost meanwhile, has
-// been reset, and again says that the job's memory may still be read.
-func (d *device) withRecovery(ctx context.Context, again func() bool, do func() error) error {
-	err := do()
-	if !errors.Is(err, sched.ErrDeviceLost) {
-		return err
-	}
-	if failed := d.recover(ctx); failed != nil {
-		return errors.Join(err, failed)
-	}
-	if !again() {
-		return fmt.Errorf("%w; the card has been reset, try again", err)
-	}
-	d.retries.Add(1)
-	return do()
-}

@@ -13,7 +13,7 @@ func (d *device) Stats() backend.Stats {
 	u := d.jobs.Stats()
 	return backend.Stats{
 		BudgetBytes:   u.Budget + fixedBytes,
-		FixedBytes:    fixedBytes,
+		FixedBytes:    fixedBytes + d.lost.bytes(),
 		MappedBytes:   u.Mapped,
 		JobBytes:      u.Held,
 		FencedBytes:   u.Fenced,

@@ -170,11 +170,15 @@ func (t *Thread) Do(f func(*Bound) error) error {
 	case <-t.stop:
 		return ErrClosed
 	}
-	out := <-done
-	if out.panic != nil {
-		panic(fmt.Sprintf("%v\n\non a CUDA thread:\n%s", out.panic, out.stack))
+	return (<-done).result()
+}
+
+// result is the call's error; its panic goes on in the calling goroutine.
+func (o outcome) result() error {
+	if o.panic != nil {
+		panic(fmt.Sprintf("%v\n\non a CUDA thread:\n%s", o.panic, o.stack))
 	}
-	return out.err
+	return o.err
 }
 
 // end stops the thread after the call it is in, and waits until it is gone.

@@ -18,6 +18,8 @@ const (
 	ErrorNoDevice     Result = 100
 	ErrorNotFound     Result = 500
 	ErrorNotReady     Result = 600
+
+	ErrorHostMemoryAlreadyRegistered Result = 712
 )
 
 // sticky are the results after which a context answers every call with an
@@ -27,6 +29,7 @@ const (
 var sticky = map[Result]bool{
 	214: true, // CUDA_ERROR_ECC_UNCORRECTABLE
 	220: true, // CUDA_ERROR_NVLINK_UNCORRECTABLE
+	226: true, // CUDA_ERROR_CONTAINED
 	700: true, // CUDA_ERROR_ILLEGAL_ADDRESS
 	702: true, // CUDA_ERROR_LAUNCH_TIMEOUT
 	710: true, // CUDA_ERROR_ASSERT
@@ -36,6 +39,7 @@ var sticky = map[Result]bool{
 	717: true, // CUDA_ERROR_INVALID_ADDRESS_SPACE
 	718: true, // CUDA_ERROR_INVALID_PC
 	719: true, // CUDA_ERROR_LAUNCH_FAILED
+	721: true, // CUDA_ERROR_TENSOR_MEMORY_LEAK
 }
 
 // Error is a driver call that did not succeed.

@@ -20,6 +20,7 @@ type Config struct {
 	AllowPageable  bool // asynchronous copies of memory that is not pinned
 	Declared       bool // every launch must declare what it touches
 	Trace          bool // keep the timeline in the report
+	BrokenVirtual  int  // what virtual memory calls say beside a broken context; src/config.h
 	DriverVersion  int  // 13000 by default
 	Compute        int  // compute capability times 10; 90 by default
 }
@@ -46,6 +47,7 @@ func (c Config) lines() string {
 	set("pageable", one(c.AllowPageable))
 	set("declared", one(c.Declared))
 	set("trace", one(c.Trace))
+	set("broken_virtual", uint64(c.BrokenVirtual))
 	set("driver_version", uint64(c.DriverVersion))
 	set("compute", uint64(c.Compute))
 	if c.InOrder {

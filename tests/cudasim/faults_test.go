@@ -150,3 +150,46 @@ func TestSettingsThatDoNotExist(t *testing.T) {
 		assert.Contains(t, string(wrong[:]), want)
 	}
 }
+
+// TestVirtualMemoryBesideABrokenContext asks for memory on the broken context's
+// thread, on that of another context, and on one without any, then again when
+// the broken context is destroyed.
+func TestVirtualMemoryBesideABrokenContext(t *testing.T) {
+	const code = 700
+	for name, test := range map[string]struct {
+		mode                   int
+		broken, other, unbound bool // whether the call fails
+	}{
+		"goes on":                     {0, false, false, false},
+		"fails where it is current":   {1, true, false, false},
+		"fails until it is destroyed": {2, true, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, Config{BrokenVirtual: test.mode})
+			lost := newContext(t, 0)
+			l.sim.Fault(Fault{Call: "cuCtxSynchronize", Nth: 1, Code: code, Sticky: true})
+			require.Error(t, lost.Main().Do((*driver.Bound).SynchronizeDeviceWide))
+			create := func(b *driver.Bound) error {
+				h, err := b.Create(2 << 20)
+				if err != nil {
+					return err
+				}
+				return b.Release(h)
+			}
+			check := func(fails bool, err error) {
+				t.Helper()
+				if fails {
+					assert.True(t, driver.Is(err, code), "%v", err)
+				} else {
+					assert.NoError(t, err)
+				}
+			}
+			check(test.broken, lost.Main().Do(create))
+			check(test.other, l.do(create))
+			check(test.unbound, l.ctx.Device().Unbound(create))
+			require.NoError(t, lost.Close())
+			check(false, l.do(create))
+			check(false, l.ctx.Device().Unbound(create))
+		})
+	}
+}

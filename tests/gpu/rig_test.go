@@ -41,16 +41,25 @@ type rig struct {
 	*engine.Engine
 	t   *testing.T
 	sim *cudasim.Sim // nil on a card
+	gpu *watched     // the provider of the card
 	cpu int          // index of the CPU in Devices
+
+	closed bool // by the test itself
 
 	card *setup.Card // makes parameters; nil until the first
 }
 
 func open(t *testing.T, o cuda.Options) *rig {
 	t.Helper()
+	return openWith(t, o, cudasim.Config{})
+}
+
+// openWith is open with settings of the simulator, if it is used.
+func openWith(t *testing.T, o cuda.Options, c cudasim.Config) *rig {
+	t.Helper()
 	r := &rig{t: t}
 	if !onCard() {
-		r.sim = cudasim.New(t, cudasim.Config{})
+		r.sim = cudasim.New(t, c)
 	}
 	r.start(o)
 	return r
@@ -63,9 +72,14 @@ func providers(o cuda.Options) []backend.Provider {
 // start makes the engine.
 func (r *rig) start(o cuda.Options) {
 	r.t.Helper()
-	e, err := engine.New(engine.Config{Providers: providers(o)})
+	r.gpu = &watched{Provider: cuda.NewProvider(o)}
+	e, err := engine.New(engine.Config{Providers: []backend.Provider{r.gpu, cpu.New(cpu.Options{})}})
 	require.NoError(r.t, err)
-	r.t.Cleanup(func() { assert.NoError(r.t, e.Close()) })
+	r.t.Cleanup(func() {
+		if !r.closed {
+			assert.NoError(r.t, e.Close())
+		}
+	})
 	require.Empty(r.t, e.GPUReason(), "the GPU is not used")
 	r.Engine, r.cpu = e, len(e.Devices())-1
 	require.Equal(r.t, backend.CPU, e.Devices()[r.cpu].Backend)

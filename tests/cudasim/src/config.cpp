@@ -59,6 +59,7 @@ std::string apply(Config &config, std::vector<Fault> &faults, const std::string 
         {"compute", &config.compute},
         {"races", &config.races},
         {"trace", &config.trace},
+        {"broken_virtual", &config.broken_virtual},
         {"call_ns", &config.call_ns},
         {"launch_ns", &config.launch_ns},
         {"thread_ns", &config.thread_ns},

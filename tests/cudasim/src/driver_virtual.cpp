@@ -55,7 +55,7 @@ std::string range_text(uint64_t base, uint64_t bytes) {
 } // namespace
 
 DRIVER cuMemGetAllocationGranularity(uint64_t *out, const Properties *properties, unsigned option) {
-    ENTER(Needs::init);
+    ENTER(Needs::virtual_memory);
     if (out == nullptr || option > 1 || !valid(properties))
         return invalid_value;
     *out = granule_bytes;
@@ -64,7 +64,7 @@ DRIVER cuMemGetAllocationGranularity(uint64_t *out, const Properties *properties
 
 DRIVER cuMemAddressReserve(uint64_t *out, uint64_t bytes, uint64_t align, uint64_t hint, uint64_t flags) {
     (void)hint;
-    ENTER(Needs::init);
+    ENTER(Needs::virtual_memory);
     if (out == nullptr || bytes == 0 || !whole(bytes) || flags != 0 || (align & (align - 1)) != 0)
         return call.wrong(
             Kind::limit, invalid_value,
@@ -78,7 +78,7 @@ DRIVER cuMemAddressReserve(uint64_t *out, uint64_t bytes, uint64_t align, uint64
 }
 
 DRIVER cuMemAddressFree(uint64_t base, uint64_t bytes) {
-    ENTER_RELEASE(Needs::init);
+    ENTER_RELEASE(Needs::virtual_memory);
     auto found = world.reservations.find(base);
     if (found == world.reservations.end() || found->second != bytes)
         return call.wrong(Kind::release, invalid_value, range_text(base, bytes) + " are no reservation");
@@ -90,7 +90,7 @@ DRIVER cuMemAddressFree(uint64_t base, uint64_t bytes) {
 }
 
 DRIVER cuMemCreate(uint64_t *out, uint64_t bytes, const Properties *properties, uint64_t flags) {
-    ENTER(Needs::init);
+    ENTER(Needs::virtual_memory);
     if (out == nullptr || bytes == 0 || !whole(bytes) || flags != 0 || !valid(properties))
         return call.wrong(Kind::limit, invalid_value, text("%llu bytes", (unsigned long long)bytes));
     if (!take_vram(properties->device, bytes))
@@ -107,7 +107,7 @@ DRIVER cuMemCreate(uint64_t *out, uint64_t bytes, const Properties *properties, 
 }
 
 DRIVER cuMemRelease(uint64_t handle) {
-    ENTER_RELEASE(Needs::init);
+    ENTER_RELEASE(Needs::virtual_memory);
     auto found = world.physical.find(handle);
     if (found == world.physical.end() || found->second.released)
         return call.wrong(
@@ -119,7 +119,7 @@ DRIVER cuMemRelease(uint64_t handle) {
 }
 
 DRIVER cuMemMap(uint64_t base, uint64_t bytes, uint64_t offset, uint64_t handle, uint64_t flags) {
-    ENTER(Needs::init);
+    ENTER(Needs::virtual_memory);
     auto found = world.physical.find(handle);
     if (found == world.physical.end() || found->second.released)
         return call.wrong(Kind::handle, invalid_value, "the handle names no physical memory that exists");
@@ -141,7 +141,7 @@ DRIVER cuMemMap(uint64_t base, uint64_t bytes, uint64_t offset, uint64_t handle,
 }
 
 DRIVER cuMemSetAccess(uint64_t base, uint64_t bytes, const AccessDescription *access, uint64_t count) {
-    ENTER(Needs::init);
+    ENTER(Needs::virtual_memory);
     if (mappings_in(base, bytes, false) < 1)
         return call.wrong(Kind::limit, invalid_value, range_text(base, bytes) + " are not whole mappings");
     uint32_t devices = 0;
@@ -156,7 +156,7 @@ DRIVER cuMemSetAccess(uint64_t base, uint64_t bytes, const AccessDescription *ac
 }
 
 DRIVER cuMemUnmap(uint64_t base, uint64_t bytes) {
-    ENTER_RELEASE(Needs::init);
+    ENTER_RELEASE(Needs::virtual_memory);
     if (mappings_in(base, bytes, false) < 1)
         return call.wrong(Kind::release, invalid_value, range_text(base, bytes) + " are not whole mappings");
     std::string name;

@@ -156,6 +156,17 @@ static std::string without_version(const char *function) {
     return length > 3 && name.compare(length - 3, 2, "_v") == 0 ? name.substr(0, length - 3) : name;
 }
 
+// virtual_memory_code is what calls about virtual memory, which need no context, say beside a broken one.
+static int virtual_memory_code(const Context *current) {
+    if (world.config.broken_virtual == 1)
+        return current != nullptr ? current->sticky : 0;
+    if (world.config.broken_virtual == 2)
+        for (auto &[handle, context] : world.contexts)
+            if (context->sticky != 0)
+                return context->sticky;
+    return 0;
+}
+
 Call::Call(const char *function, Needs needs) : name(without_version(function)), lock(world.mutex) {
     world.calls[name]++;
     world.call_total++;
@@ -180,6 +191,8 @@ Call::Call(const char *function, Needs needs) : name(without_version(function)),
         code = not_initialized;
         return;
     }
+    if (needs == Needs::virtual_memory)
+        code = virtual_memory_code(context);
     if (needs != Needs::context)
         return;
     if (current_context == 0)

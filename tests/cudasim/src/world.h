@@ -188,7 +188,7 @@ extern World world;
 void reset();
 
 // Call is one entry into the driver: it takes the lock, counts, lets faults strike, and checks the thread.
-enum class Needs { nothing, init, context };
+enum class Needs { nothing, init, virtual_memory, context };
 class Call {
   public:
     Call(const char *function, Needs needs);

@@ -1,0 +1,106 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/engine/sched"
+)
+
+// withRecovery runs a job, and once more if the card was lost meanwhile, has
+// been reset, and again says that the job's memory may still be read.
+func (d *device) withRecovery(ctx context.Context, again func() bool, do func() error) error {
+	err := do()
+	if !errors.Is(err, sched.ErrDeviceLost) {
+		return err
+	}
+	if failed := d.recover(ctx); failed != nil {
+		return errors.Join(err, failed)
+	}
+	if !again() {
+		return fmt.Errorf("%w; the card has been reset, try again", err)
+	}
+	d.retries.Add(1)
+	return do()
+}
+
+// recover makes a lost card usable again, once all its jobs have failed.
+func (d *device) recover(ctx context.Context) error {
+	return d.jobs.Recover(ctx, func() (sched.Device, error) {
+		old := d.current.Load()
+		// Its errors tell of the loss again, which is known.
+		_ = old.close()
+		if !old.context.Closed() {
+			return nil, errors.New("cuda: the driver does not destroy the lost context")
+		}
+		d.lost.add(old.lanes)
+		// Before the new context, which may need what the old one held.
+		_ = d.takeBack(d.card.Unbound)
+		s, err := newSession(d.card, d.images, d.options)
+		if err != nil {
+			return nil, err
+		}
+		// What stays is counted, and tried again when the device is closed.
+		_ = d.takeBack(s.watch.Do)
+		d.current.Store(s)
+		return s, nil
+	})
+}
+
+// Context is the context in use, which a reset replaces: for tests that break it.
+func (d *device) Context() *driver.Context { return d.current.Load().context }
+
+// lostSessions are destroyed contexts whose physical memory and addresses the
+// driver has not taken back yet. Those are the process's: in general they
+// outlive a context, and a driver in trouble may refuse them for a while.
+type lostSessions struct {
+	mu   sync.Mutex
+	list []*lanes // guarded by mu
+}
+
+func (l *lostSessions) add(old *lanes) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Contains(l.list, old) {
+		l.list = append(l.list, old)
+	}
+}
+
+func (l *lostSessions) empty() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.list) == 0
+}
+
+// bytes is how much of the card they hold.
+func (l *lostSessions) bytes() (n uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, old := range l.list {
+		n += old.mappedBytes()
+	}
+	return n
+}
+
+// takeBack gives the memory of lost contexts back through calls that do runs.
+func (d *device) takeBack(do func(func(*driver.Bound) error) error) error {
+	l := &d.lost
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.list) == 0 {
+		return nil
+	}
+	return do(func(b *driver.Bound) error {
+		var failed error
+		l.list = slices.DeleteFunc(l.list, func(old *lanes) bool {
+			err := old.unreserve(b)
+			failed = errors.Join(failed, err)
+			return err == nil
+		})
+		return failed
+	})
+}
