@@ -38,7 +38,7 @@ type classesArgs struct {
 
 type onesArgs struct {
 	points, ones, density, ranks, out uint64
-	n, base                           uint32
+	n, base, onHost, _                uint32
 }
 
 // Density is a bitmap of variables that have a point in a section, with the
@@ -95,6 +95,7 @@ type Section struct {
 	Inputs Density // InputsDensity
 	Aux    Density // zero: every aux variable
 	Base   uint32  // points of input variables
+	OnHost bool    // the points lie in host memory, which kernels read over the bus
 }
 
 // Positions writes the position in the section of each entry of a dense list:
@@ -136,6 +137,9 @@ func (s Section) Ones(g Group, points, ones Range, n uint32, scratch, result Ran
 	sums, partial := l.take(onesBlocks*g.SumBytes()), l.take(sumBlocks*g.SumBytes())
 	grid := min(blocks(uint64(n), onesTile), onesBlocks)
 	args := onesArgs{points: points.Addr, ones: ones.Addr, out: sums.Addr, n: n, base: s.Base}
+	if s.OnHost {
+		args.onHost = 1
+	}
 	access := []Access{{points, Read}, reads(ones, bitmapBytes(n)), writes(sums, uint64(grid)*g.SumBytes())}
 	if s.Aux.Bitmap.Bytes != 0 {
 		args.density, args.ranks = s.Aux.Bitmap.Addr, s.Aux.Ranks.Addr

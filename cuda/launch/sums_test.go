@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -127,12 +128,15 @@ func (r *rig) checkOnes(t *testing.T, g launch.Group, points launch.Range, logs 
 		at++
 	}
 	result := r.memory(g.SumBytes())
-	r.Launch(section.Ones(g, points, upload(r, bitmap(ones)), n, r.memory(launch.OnesScratchBytes(g)), result)...)
-	data := download[byte](r, result, int(result.Bytes))
-	if g == launch.G1 {
-		require.Equal(t, multipleG1(want), affineG1(launch.SumsG1(data, 1)[0]), "n = %d, %d ones", n, count(ones))
-	} else {
-		require.Equal(t, multipleG2(want), affineG2(launch.SumsG2(data, 1)[0]), "n = %d, %d ones", n, count(ones))
+	for _, section.OnHost = range []bool{false, true} { // the same memory: only the way of reading differs
+		r.Launch(section.Ones(g, points, upload(r, bitmap(ones)), n, r.memory(launch.OnesScratchBytes(g)), result)...)
+		data := download[byte](r, result, int(result.Bytes))
+		what := fmt.Sprintf("n = %d, %d ones, on the host: %v", n, count(ones), section.OnHost)
+		if g == launch.G1 {
+			require.Equal(t, multipleG1(want), affineG1(launch.SumsG1(data, 1)[0]), what)
+		} else {
+			require.Equal(t, multipleG2(want), affineG2(launch.SumsG2(data, 1)[0]), what)
+		}
 	}
 }
 

@@ -47,6 +47,11 @@ CUZK_FN u32 warp_ballot(bool p) {
     return __ballot_sync(0xffffffffu, p);
 }
 
+// Orders what the warp's lanes do with shared memory; all 32 call.
+CUZK_FN void warp_barrier() {
+    __syncwarp();
+}
+
 CUZK_FN u32 popcount32(u32 v) {
     return __popc(v);
 }

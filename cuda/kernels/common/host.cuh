@@ -85,6 +85,11 @@ inline u32 warp_ballot(bool p) {
     return cuzk_sim_ballot(p);
 }
 
+// An exchange separates the accesses of a warp's lanes.
+inline void warp_barrier() {
+    cuzk_sim_ballot(1);
+}
+
 inline u32 popcount32(u32 v) {
     return (u32)__builtin_popcount(v);
 }

@@ -44,6 +44,34 @@ CUZK_FN u32 bit_reverse(u32 i, u32 bits) {
     return bits == 0 ? 0 : reverse32(i) >> (32 - bits);
 }
 
+// 16 bytes of an element of any type, which device memory moves at once.
+struct alignas(16) [[gnu::may_alias]] Quad {
+    u32 word[4];
+};
+
+// Element index[lane()] of p for each lane below `count`, and T() for the others;
+// all 32 lanes must call. Neighbouring lanes load neighbouring quads, so that
+// memory behind a bus sees few large reads instead of one of 16 bytes for each
+// lane and quad. index and staging[32] are shared memory.
+template <class T>
+CUZK_FN T warp_gather(const T *p, const u32 *index, u32 count, T *staging) {
+    constexpr u32 EACH = sizeof(T) / sizeof(Quad);
+    const Quad *from = reinterpret_cast<const Quad *>(p);
+    Quad *to = reinterpret_cast<Quad *>(staging);
+    CUZK_UNROLL
+    for (u32 k = 0; k < EACH; k++) {
+        u32 q = k * WARP + lane();
+        if (q < count * EACH)
+            to[q] = constant_load(from, (u64)index[q / EACH] * EACH + q % EACH);
+    }
+    warp_barrier();
+    T mine = T();
+    if (lane() < count)
+        mine = staging[lane()];
+    warp_barrier(); // before the next use of staging
+    return mine;
+}
+
 // Sum over the lanes up to and including this one; all 32 lanes must call.
 CUZK_FN u32 warp_inclusive_sum(u32 v) {
     for (u32 d = 1; d < WARP; d *= 2) {

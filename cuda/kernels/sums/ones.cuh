@@ -19,6 +19,8 @@ template <class G> struct OnesArgs {
     const u32 *ranks;         // ranks[i]: density bits below variable RANK_TILE i; null with density
     XYZZ<typename G::F> *out; // out[grid_x]: one sum a block
     u32 n, base;
+    u32 on_host; // 1: points lie in host memory
+    u32 pad;
 };
 
 CUZK_FN u32 bits_below(u32 n, u64 first) {
@@ -50,9 +52,20 @@ CUZK_FN void sum_ones(const OnesArgs<G> &a, u32 *list, XYZZ<typename G::F> *half
             list[at++] = rank + popcount32(density & ((1u << bit) - 1));
         }
         block_barrier();
+        // A warp at a time; half is free until the end, and as large as a
+        // point a thread.
+        u32 mine = thread_x() - lane();
+        Affine<F> *staging = reinterpret_cast<Affine<F> *>(half) + mine;
         CUZK_NO_UNROLL
-        for (u32 i = thread_x(); i < count; i += block_threads())
-            sum.add(constant_load(a.points, list[i]));
+        for (u32 i = mine; i < count; i += block_threads()) {
+            u32 points = count - i < WARP ? count - i : WARP;
+            Affine<F> p = Affine<F>::infinity();
+            if (a.on_host)
+                p = warp_gather(a.points, list + i, points, staging);
+            else if (lane() < points)
+                p = constant_load(a.points, list[i + lane()]);
+            sum.add(p);
+        }
         // The next tile's list is written behind the barriers of its two sums
         // already; this one keeps that from hanging on how they are made.
         block_barrier();
