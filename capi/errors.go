@@ -105,6 +105,7 @@ var statuses = []struct {
 	{srs.ErrReleased, C.CUZK_ERR_HANDLE},
 
 	{cuda.ErrBudget, C.CUZK_ERR_DEVICE_MEMORY},
+	{cuda.ErrFull, C.CUZK_ERR_DEVICE_MEMORY},
 	{cuda.ErrClosed, C.CUZK_ERR_CLOSED},
 	{cpu.ErrClosed, C.CUZK_ERR_CLOSED},
 	{mem.ErrMemory, C.CUZK_ERR_HOST_MEMORY},

@@ -79,7 +79,9 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 	d.current.Store(s)
 	budget := given - fixedBytes
 	if given == 0 {
-		budget, err = s.affordable(options.MemoryWait > 0)
+		if budget, err = s.affordable(options.MemoryWait > 0); err == nil {
+			err = enough(budget, card)
+		}
 	}
 	if err == nil {
 		d.jobs, err = sched.New(s, sched.Config{

@@ -136,5 +136,5 @@ func (p *Provider) Open(ordinal int) (backend.Device, error) {
 	if ordinal < 0 || ordinal >= len(devices) {
 		return nil, fmt.Errorf("cuda: device %d: expected 0 to %d", ordinal, len(devices)-1)
 	}
-	return openDevice(devices[ordinal], images, p.options)
+	return openPatiently(devices[ordinal], images, p.options)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -58,9 +59,25 @@ func (d *device) workersFor(n int) int {
 	}
 }
 
-// open makes the device ready at its first use. A failure is not remembered:
-// the next job tries again.
-func (d *device) open() (backend.Device, error) {
+// open makes the device ready at its first use. One that is busy with other
+// processes is tried again, until ctx ends, for as long as its provider says.
+func (d *device) open(ctx context.Context) (backend.Device, error) {
+	begin := time.Now()
+	for {
+		dev, err := d.openOnce()
+		var busy *backend.BusyError
+		if !errors.As(err, &busy) || busy.Wait == 0 {
+			return dev, err
+		}
+		if waited := time.Since(begin); ctx.Err() != nil || waited >= busy.Wait {
+			return nil, fmt.Errorf("waited %v for other processes: %w", waited.Round(time.Millisecond), err)
+		}
+	}
+}
+
+// openOnce opens the device unless it is open. A failure is not remembered: the
+// next job tries again.
+func (d *device) openOnce() (backend.Device, error) {
 	d.opening.Lock()
 	defer d.opening.Unlock()
 	if d.isClosed() {

@@ -23,6 +23,7 @@ type scripted struct {
 	infos     []backend.Info
 	listErr   error
 	openErr   error
+	opening   func() error // called by Open if openErr is nil; nil: nothing
 	loadErr   error
 	script    func(ctx context.Context, t *backend.Task) error
 	losing    func(ordinal int) bool // devices that are lost under a task once it has been read; nil: none
@@ -50,6 +51,11 @@ func (s *scripted) Devices() ([]backend.Info, error) { return s.infos, s.listErr
 func (s *scripted) Open(ordinal int) (backend.Device, error) {
 	if s.openErr != nil {
 		return nil, s.openErr
+	}
+	if s.opening != nil {
+		if err := s.opening(); err != nil {
+			return nil, err
+		}
 	}
 	times, _ := s.opens.LoadOrStore(ordinal, new(atomic.Int64))
 	times.(*atomic.Int64).Add(1)

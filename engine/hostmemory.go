@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -47,12 +48,14 @@ func (e *Engine) AllocHost(bytes int) ([]byte, error) {
 // provider tries again whenever it opens a GPU, so what it was asked to pin has
 // to be taken back from it.
 func (e *Engine) pinHost(memory []byte) backend.HostPinner {
+	once, stop := context.WithCancel(context.Background())
+	stop() // a busy GPU is not waited for
 	for _, d := range e.devices {
 		pinner, can := d.provider.(backend.HostPinner)
 		if !can || d.info.Unusable != "" {
 			continue
 		}
-		_, done, err := d.use()
+		_, done, err := d.use(once)
 		if err == nil {
 			defer done()
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
@@ -8,9 +9,9 @@ import (
 
 // use opens the device if it is not open, and keeps it open until done is
 // called.
-func (d *device) use() (dev backend.Device, done func(), err error) {
+func (d *device) use(ctx context.Context) (dev backend.Device, done func(), err error) {
 	d.inUse.RLock()
-	dev, err = d.open()
+	dev, err = d.open(ctx)
 	if err != nil {
 		d.inUse.RUnlock()
 		return nil, nil, err

@@ -106,7 +106,7 @@ func (s *paramSet) preparedKey() (*groth16.PreparedKey, error) { return s.key() 
 
 // loadFirst is loadOn before there is any job.
 func (s *paramSet) loadFirst(ctx context.Context, d *device) error {
-	dev, done, err := d.use()
+	dev, done, err := d.use(ctx)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (d *device) prove(p *partition) (proof Proof, err error) {
 
 func (d *device) sums(ctx context.Context, p *partition) (*groth16.Sums, error) {
 	loaded := p.track.Begin("parameters")
-	dev, done, err := d.use()
+	dev, done, err := d.use(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,21 @@
 package backend
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // ErrInternal is a panic that was contained: a bug of ours. A device that
 // works on goroutines of its own must contain theirs, since nobody else can.
 var ErrInternal = errors.New("internal error")
+
+// BusyError is a device that cannot be opened now, because other processes use
+// too much of it. Open has taken its time to find out, about a second if it is
+// worth trying again.
+type BusyError struct {
+	Wait time.Duration // how long it is worth trying again; 0: not at all
+	Err  error
+}
+
+func (e *BusyError) Error() string { return e.Err.Error() }
+func (e *BusyError) Unwrap() error { return e.Err }

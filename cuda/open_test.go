@@ -1,0 +1,84 @@
+package cuda
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/tests/cudasim"
+)
+
+// TestOpeningACardThatANeighbourFills lets another process leave too little for
+// a context.
+func TestOpeningACardThatANeighbourFills(t *testing.T) {
+	if onCard() {
+		t.Skip("the simulator plays the neighbour")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	const cardBytes, tooLittle = 4 << 30, 100 << 20
+	filled := func(t *testing.T, left int64) *cudasim.Sim {
+		sim := cudasim.New(t, cudasim.Config{VRAMBytes: cardBytes})
+		sim.Seize(0, cardBytes-left)
+		return sim
+	}
+	for name, left := range map[string]int64{
+		"no room for a context":         tooLittle,
+		"nor for buffers beside it":     contextBytes + 1<<20,
+		"nor for anything beside those": contextBytes + loadSlots*slotBytes + 1<<20,
+	} {
+		t.Run(name, func(t *testing.T) {
+			filled(t, left)
+			_, err := NewProvider(Options{}).Open(0)
+			var busy *backend.BusyError
+			require.ErrorAs(t, err, &busy)
+			assert.Zero(t, busy.Wait)
+			assert.True(t, isDeviceMemory(err))
+			assert.ErrorContains(t, err, strconv.Itoa(fixedBytes+vram.Granule)+" bytes")
+			assert.ErrorContains(t, err, strconv.Itoa(cardBytes)+" bytes")
+		})
+	}
+	t.Run("one that may wait says how long", func(t *testing.T) {
+		const wait = 20 * time.Millisecond
+		filled(t, tooLittle)
+		_, err := NewProvider(Options{MemoryWait: wait}).Open(0)
+		var busy *backend.BusyError
+		require.ErrorAs(t, err, &busy)
+		assert.Equal(t, wait, busy.Wait)
+	})
+	t.Run("it asks the others for room", func(t *testing.T) {
+		sim := filled(t, tooLittle)
+		var uuid [16]byte
+		d, err := driver.Open()
+		require.NoError(t, err)
+		devices, err := d.Devices()
+		require.NoError(t, err)
+		uuid = devices[0].UUID
+		watching := neighboursOf(uuid)
+		defer func() { assert.NoError(t, watching.Close()) }()
+		done := make(chan error, 1)
+		go func() {
+			// As the engine does, for as long as it takes.
+			for {
+				opened, err := NewProvider(Options{MemoryWait: time.Hour}).Open(0)
+				if err == nil {
+					done <- opened.Close()
+					return
+				}
+				if !isDeviceMemory(err) {
+					done <- err
+					return
+				}
+			}
+		}()
+		require.Eventually(t, watching.Asked, time.Minute, time.Millisecond)
+		sim.Seize(0, -cardBytes+tooLittle)
+		require.NoError(t, <-done)
+		assert.False(t, watching.Asked())
+	})
+}
