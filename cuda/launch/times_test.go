@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
 
@@ -65,6 +66,9 @@ func TestTimes(t *testing.T) {
 	if os.Getenv("CUZK_TIMES") != "" {
 		return
 	}
+	r.timeTiles(points, scalars, pooledSums(gamma, beta, logPool), 21, 22, 24, 27)
+	fmt.Printf("reversal of 2^27 scalars: %.2f ms\n", ms(r.time(2, []launch.Call{launch.Reverse(blocks[0], 27)})))
+	r.timeHostPoints(points, 22)
 	r.timeSums(points, 26)
 	r.timePoints(points, scalars)
 }
@@ -113,6 +117,77 @@ func (r *rig) scratch(bytes uint64) launch.Range {
 		scratchOf[r] = r.memory(20 << 30)
 	}
 	return scratchOf[r].Slice(0, bytes)
+}
+
+// timeTiles times what a job does that has no room for h's points.
+func (r *rig) timeTiles(points, scalars launch.Range, sums func(log int) fr.Element, logTile int, logs ...int) {
+	for _, log := range logs {
+		p, err := launch.PlanTiledMSM(1<<log, 1<<logTile, ample, launch.G1)
+		require.NoError(r.T, err)
+		scratch, result := r.scratch(p.ScratchBytes()), r.memory(p.ResultBytes())
+		calls := p.Reset(scratch)
+		for first := uint64(0); first < 1<<log; first += 1 << logTile {
+			calls = append(calls, p.Tile(launch.TileInput{
+				N: 1 << logTile, Scratch: scratch,
+				Scalars: scalars.Slice(first*launch.FrBytes, launch.FrBytes<<logTile),
+				Points:  points.Slice(first*launch.G1.AffineBytes(), launch.G1.AffineBytes()<<logTile),
+			})...)
+		}
+		calls = append(calls, p.Reduce(scratch, result)...)
+		took := r.time(1, calls)
+		got := p.ResultG1(download[byte](r, result, int(result.Bytes)))
+		require.Equal(r.T, multipleG1(sums(log)), affineG1(got), "MSM of 2^%d in tiles", log)
+		fmt.Printf("h MSM of 2^%d in tiles of 2^%d, resident: %.2f ms, %d windows of %d bits, scratch %d MiB, %d launches\n",
+			log, logTile, ms(took), p.Windows(), p.Window(), p.ScratchBytes()>>20, len(calls))
+	}
+}
+
+// timeHostPoints times sums over ones whose points kernels read over the bus,
+// 16 bytes a thread, and a point a thread.
+func (r *rig) timeHostPoints(points launch.Range, log int) {
+	n := uint32(1) << log
+	size := launch.G1.AffineBytes() << log
+	var host []byte
+	var at driver.DevicePtr
+	r.Do(func(b *driver.Bound) (err error) {
+		if host, err = b.HostAlloc(int(size)); err != nil {
+			return err
+		}
+		if at, err = b.HostAddress(host); err != nil {
+			return err
+		}
+		if err = b.CopyToHost(host, driver.DevicePtr(points.Addr), r.Stream); err != nil {
+			return err
+		}
+		return b.Synchronize(r.Stream)
+	})
+	defer r.Do(func(b *driver.Bound) error { return b.HostFreeDeviceWide(host) })
+	ones := make([]uint32, n/32)
+	for i := range ones {
+		ones[i] = r.random.Uint32()
+	}
+	bitmap, scratch := upload(r, ones), r.memory(launch.OnesScratchBytes(launch.G1))
+	var results [3]launch.Range
+	for i, c := range []struct {
+		what   string
+		points uint64
+		onHost bool
+	}{{"on the card", points.Addr, false}, {"on the host, a point a thread", uint64(at), false}, {"on the host, by warps", uint64(at), true}} {
+		results[i] = r.memory(launch.G1.SumBytes())
+		took := r.time(2, launch.Section{OnHost: c.onHost}.Ones(launch.G1, launch.Range{Addr: c.points, Bytes: size}, bitmap, n, scratch, results[i]))
+		fmt.Printf("g1 sum of ones, 2^%d variables, half of them one, %s: %.2f ms, %.1f GB/s of points\n",
+			log, c.what, ms(took), float64(size)/2/took.Seconds()/1e9)
+	}
+	sum := func(i int) bls.G1Affine {
+		return affineG1(launch.SumsG1(download[byte](r, results[i], int(results[i].Bytes)), 1)[0])
+	}
+	require.Equal(r.T, sum(0), sum(1))
+	require.Equal(r.T, sum(0), sum(2))
+}
+
+// pooledSums is pooledSum for one pool.
+func pooledSums(gamma, beta fr.Element, logPool int) func(log int) fr.Element {
+	return func(log int) fr.Element { return pooledSum(gamma, beta, logPool, log) }
 }
 
 // pooledPoints makes 2^logPool points and repeats them up to 2^log.
