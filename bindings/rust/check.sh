@@ -72,38 +72,6 @@ link() {
 demo() { run cargo run --locked --release --quiet -p cuzk-bellperson --bin demo; }
 bench() { run cargo run --locked --release --quiet -p cuzk-bellperson --bin bench -- "$@"; }
 
-# bellperson's sources as they are on crates.io, with one line added: what uses
-# feature cuda-supraseal then proves with libcuzk.
-bellperson() {
-    local version=$1 work=$PWD/target/consumers/bellperson-$1 source
-    rm -rf "$work"
-    mkdir -p "$work/fetch/src"
-    : >"$work/fetch/src/lib.rs"
-    cat >"$work/fetch/Cargo.toml" <<TOML
-[package]
-name = "fetch"
-version = "0.0.0"
-[dependencies]
-bellperson = "=$version"
-[workspace]
-TOML
-    source=$("$retry" cargo metadata --format-version 1 --manifest-path "$work/fetch/Cargo.toml" |
-        grep -o "\"manifest_path\":\"[^\"]*/bellperson-$version/Cargo.toml\"" | cut -d'"' -f4)
-    cp -r "$(dirname "$source")" "$work/source"
-    cat >>"$work/source/Cargo.toml" <<TOML
-[workspace]
-[patch.crates-io]
-supraseal-c2 = { path = "$PWD/supraseal-c2" }
-TOML
-    cd "$work/source"
-    # It pins a toolchain of its own. A lock file with an older supraseal-c2
-    # would leave the patch unused.
-    export RUSTUP_TOOLCHAIN=${RUSTUP_TOOLCHAIN-stable} CARGO_TARGET_DIR="$work/target"
-    run "$retry" cargo update --package supraseal-c2 --precise 0.1.2
-    run "$retry" cargo fetch
-    run cargo test --release --features cuda-supraseal
-}
-
 case ${1-} in
 fetch | fmt | clippy | doc | link | demo) "$1" ;;
 test) tests ;;
@@ -111,7 +79,7 @@ bench)
     shift
     bench "$@"
     ;;
-bellperson) bellperson "${2:?usage: check.sh bellperson VERSION}" ;;
+bellperson) run ./consumers.sh test "${2:?usage: check.sh bellperson VERSION}" ;;
 all)
     fmt
     clippy

@@ -61,6 +61,9 @@ extern "C" {
     pub fn cuzk_gpu_reason() -> *const c_char;
     pub fn cuzk_set_workers(workers: u32) -> cuzk_status;
 
+    pub fn cuzk_host_alloc(size: usize, out: *mut *mut c_void) -> cuzk_status;
+    pub fn cuzk_host_free(memory: *mut c_void) -> cuzk_status;
+
     pub fn cuzk_set_log(fn_: cuzk_log_fn, user: *mut c_void, max_level: i32) -> cuzk_status;
 
     pub fn cuzk_metrics(out: *mut c_char, size: usize, needed: *mut usize) -> cuzk_status;

@@ -60,7 +60,9 @@ fn declarator(text: &str) -> (String, String) {
         "size_t" => "usize",
         other => other,
     };
-    let (name, kind) = if let Some(name) = name.trim().strip_prefix('*') {
+    let (name, kind) = if let Some(name) = name.trim().strip_prefix("**") {
+        (name, format!("*mut *mut {base}"))
+    } else if let Some(name) = name.trim().strip_prefix('*') {
         (
             name,
             format!("*{} {base}", if constant { "const" } else { "mut" }),

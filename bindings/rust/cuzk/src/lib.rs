@@ -35,6 +35,8 @@
 //! # }
 //! ```
 //!
+//! [`set_log`], [`metrics`](metrics()) and [`Timeline`] show what the library does.
+//!
 //! # Threads, signals, processes
 //!
 //! Everything here is [`Send`] and [`Sync`]. The library is written in Go and
@@ -50,9 +52,12 @@ mod device;
 mod error;
 mod job;
 mod log;
+mod metrics;
 mod options;
+mod prometheus;
 mod scope;
 mod srs;
+mod timeline;
 mod values;
 mod version;
 
@@ -62,9 +67,11 @@ pub use crate::device::{devices, gpu_reason, set_workers, Device};
 pub use crate::error::{Error, Result};
 pub use crate::job::Job;
 pub use crate::log::{clear_log, set_log, LogLevel};
+pub use crate::metrics::{metrics, metrics_text, DeviceMetrics, Metrics, Stage};
 pub use crate::options::{Priority, ProveOptions, SrsOptions};
 pub use crate::scope::{scope, Scope};
 pub use crate::srs::{Srs, SrsInfo};
+pub use crate::timeline::Timeline;
 pub use crate::values::{Fr, Proof};
 pub use crate::version::version;
 
@@ -87,4 +94,6 @@ fn everything_crosses_threads() {
     crosses::<Data<'_, Fr>>();
     crosses::<Proof>();
     crosses::<Error>();
+    crosses::<Metrics>();
+    crosses::<Timeline>();
 }

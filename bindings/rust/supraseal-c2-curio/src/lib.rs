@@ -17,24 +17,12 @@
 //! the devices of `cuzk_device_get_info`, GPUs first. Everything else, and what
 //! is better, is as in the crate for crates.io.
 
-#[path = "../../supraseal-c2/src/assignment.rs"]
-mod assignment;
-#[path = "../../supraseal-c2/src/columns.rs"]
-mod columns;
-#[path = "../../supraseal-c2/src/cuda.rs"]
-mod cuda;
 mod host_memory;
 mod mutex;
 mod pending;
 mod prove;
-#[path = "../../supraseal-c2/src/srs.rs"]
-mod srs;
 
-pub use assignment::Assignment;
+pub use cuzk_supraseal::{Assignment, SRS};
 pub use mutex::{alloc_gpu_mutex, free_gpu_mutex};
 pub use pending::{drop_pending_proof, finish_groth16_proof, start_groth16_proof};
 pub use prove::{generate_groth16_proof, generate_groth16_proofs};
-pub use srs::SRS;
-
-// Links the library.
-use cuzk_sys as _;

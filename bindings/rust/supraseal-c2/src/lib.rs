@@ -15,15 +15,7 @@
 //! upstream aborts, the functions below panic with the library's message, which
 //! is all that their signatures allow.
 
-mod assignment;
-mod columns;
-mod cuda;
 mod prove;
-mod srs;
 
-pub use assignment::Assignment;
+pub use cuzk_supraseal::{Assignment, SRS};
 pub use prove::{generate_groth16_proof, generate_groth16_proofs};
-pub use srs::SRS;
-
-// Links the library.
-use cuzk_sys as _;

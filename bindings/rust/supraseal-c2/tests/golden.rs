@@ -6,43 +6,16 @@ use std::panic::catch_unwind;
 use cuzk::sys::{cuzk_fr, cuzk_proof};
 use supraseal_c2::{generate_groth16_proof, generate_groth16_proofs, Assignment, SRS};
 
-// The reader of golden cases is that of cuzk's tests.
-#[path = "../../cuzk/tests/support/mod.rs"]
+#[path = "../../cuzk-supraseal/tests/support/mod.rs"]
 mod support;
 
-use support::{golden_folder, Golden};
+use support::{assignment, golden_folder, raw, Golden};
 
 fn open(case: &str) -> SRS {
     SRS::try_new(golden_folder().join(case).with_extension("params"), false).unwrap()
 }
 
-fn assignment(golden: &Golden) -> Assignment<cuzk_fr> {
-    let from = &golden.assignment;
-    Assignment {
-        a_aux_density: from.a_aux.words().as_ptr().cast(),
-        a_aux_bit_len: from.a_aux.len(),
-        a_aux_popcount: from.a_aux.popcount(),
-        b_inp_density: from.b_inputs.words().as_ptr().cast(),
-        b_inp_bit_len: from.b_inputs.len(),
-        b_inp_popcount: from.b_inputs.popcount(),
-        b_aux_density: from.b_aux.words().as_ptr().cast(),
-        b_aux_bit_len: from.b_aux.len(),
-        b_aux_popcount: from.b_aux.popcount(),
-        a: from.a.as_ptr().cast(),
-        b: from.b.as_ptr().cast(),
-        c: std::ptr::null(),
-        abc_size: from.a.len(),
-        inp_assignment_data: from.inputs.as_ptr().cast(),
-        inp_assignment_size: from.inputs.len(),
-        aux_assignment_data: from.aux.as_ptr().cast(),
-        aux_assignment_size: from.aux.len(),
-    }
-}
-
 fn blinding(goldens: &[Golden]) -> (Vec<cuzk_fr>, Vec<cuzk_fr>) {
-    let raw = |scalar: cuzk::Fr| cuzk_fr {
-        limb: scalar.limbs(),
-    };
     goldens
         .iter()
         .map(|golden| (raw(golden.r), raw(golden.s)))

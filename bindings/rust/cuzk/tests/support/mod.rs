@@ -3,13 +3,15 @@
 #![allow(dead_code)] // no test file uses all of it
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cuzk::{Assignment, Density, Fr, Partition, Proof, Srs};
 
-/// The folder of the golden cases.
+/// The folder of the golden cases, seen from that of any of the crates: the one
+/// that cargo names, or in which a test runs that was carried elsewhere.
 pub fn golden_folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../tests/golden")
+    let package = std::env::var_os("CARGO_MANIFEST_DIR");
+    PathBuf::from(package.unwrap_or_default()).join("../../../tests/golden")
 }
 
 /// The parameter set of a case.
@@ -28,8 +30,12 @@ pub struct Golden {
 impl Golden {
     /// Reads `NAME.gv`.
     pub fn read(name: &str) -> Self {
-        let path = golden_folder().join(format!("{name}.gv"));
-        let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Self::read_file(&golden_folder().join(format!("{name}.gv")))
+    }
+
+    /// Reads a case that is elsewhere.
+    pub fn read_file(path: &Path) -> Self {
+        let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut rest = Reader(&bytes);
         assert_eq!(rest.take(8), b"CUZKGV01");
         assert_eq!(

@@ -19,7 +19,7 @@ unsafe impl Sync for Error {}
 
 impl Error {
     /// The outcome as a `Result`.
-    pub(crate) fn into_result(self) -> Result<(), Self> {
+    pub fn into_result(self) -> Result<(), Self> {
         if self.code == cuzk_sys::CUZK_OK {
             Ok(())
         } else {

@@ -2,10 +2,10 @@ use std::ffi::{c_char, c_void, CString};
 use std::path::PathBuf;
 use std::ptr::null;
 
-use crate::cuda;
+use crate::cuda::Error;
 
 extern "C" {
-    fn create_SRS(ret: *mut SRS, srs_path: *const c_char, cache: bool) -> cuda::Error;
+    fn create_SRS(ret: *mut SRS, srs_path: *const c_char, cache: bool) -> Error;
     fn evict_SRS(by_ref: *const SRS);
     fn drop_SRS(by_ref: *mut SRS);
     fn clone_SRS(by_ref: *const SRS) -> SRS;
@@ -26,7 +26,7 @@ impl SRS {
     /// recently used going first.
     ///
     /// Panics if the path is not UTF-8 or holds a NUL byte, as upstream does.
-    pub fn try_new(srs_path: PathBuf, cache: bool) -> Result<Self, cuda::Error> {
+    pub fn try_new(srs_path: PathBuf, cache: bool) -> Result<Self, Error> {
         let path = srs_path
             .to_str()
             .expect("the path of a parameter file must be UTF-8");

@@ -1,29 +1,96 @@
 use crate::assignment::Assignment;
+use crate::call::{check_entries, check_size};
 
 /// A word of a density.
 const WORD_BYTES: usize = 8;
 
 /// The circuits of a call with one set of densities and sizes, column by
 /// column, as the functions with many arguments take them.
-pub(crate) struct Columns<'a, S, D> {
+pub struct Columns<'a, S, D> {
+    /// Entries in each array of pointers.
     pub num_circuits: usize,
+    /// Values of the A linear combinations.
     pub a: &'a [*const S],
+    /// Of the B.
     pub b: &'a [*const S],
+    /// Of the C.
     pub c: &'a [*const S],
+    /// Rows of each circuit, with one for each input.
     pub num_rows: usize,
+    /// Public inputs.
     pub inputs: &'a [*const S],
+    /// Of each circuit.
     pub num_inputs: usize,
+    /// Private variables.
     pub aux: &'a [*const S],
+    /// Of each circuit.
     pub num_aux: usize,
-    /// Words and set bits.
+    /// Private variables that occur in A: words and set bits.
     pub a_aux: (&'a [D], usize),
+    /// Public inputs that occur in B.
     pub b_inputs: (&'a [D], usize),
+    /// Private variables that occur in B.
     pub b_aux: (&'a [D], usize),
+}
+
+/// Defines a function that takes circuits column by column: the seventeen
+/// arguments that all such functions begin with, then those that are given.
+/// Its body has the circuits as `columns: Columns<S, D>`, and r and s.
+#[macro_export]
+macro_rules! circuits_by_column {
+    (
+        $(#[$attribute:meta])*
+        pub fn $name:ident<S, D $(, $generic:ident)?>(
+            $columns:ident,
+            $r_s:ident,
+            $s_s:ident
+            $(, $argument:ident: $kind:ty)*
+        ) $(-> $result:ty)? $body:block
+    ) => {
+        $(#[$attribute])*
+        #[allow(clippy::too_many_arguments)]
+        pub fn $name<S, D $(, $generic)?>(
+            ntt_a_scalars: &[*const S],
+            ntt_b_scalars: &[*const S],
+            ntt_c_scalars: &[*const S],
+            ntt_scalars_actual_size: usize,
+            input_assignments: &[*const S],
+            aux_assignments: &[*const S],
+            input_assignments_size: usize,
+            aux_assignments_size: usize,
+            a_aux_density_bv: &[D],
+            b_g1_input_density_bv: &[D],
+            b_g1_aux_density_bv: &[D],
+            a_aux_total_density: usize,
+            b_g1_input_total_density: usize,
+            b_g1_aux_total_density: usize,
+            num_circuits: usize,
+            $r_s: &[S],
+            $s_s: &[S],
+            $($argument: $kind,)*
+        ) $(-> $result)? {
+            let $columns = $crate::Columns {
+                num_circuits,
+                a: ntt_a_scalars,
+                b: ntt_b_scalars,
+                c: ntt_c_scalars,
+                num_rows: ntt_scalars_actual_size,
+                inputs: input_assignments,
+                num_inputs: input_assignments_size,
+                aux: aux_assignments,
+                num_aux: aux_assignments_size,
+                a_aux: (a_aux_density_bv, a_aux_total_density),
+                b_inputs: (b_g1_input_density_bv, b_g1_input_total_density),
+                b_aux: (b_g1_aux_density_bv, b_g1_aux_total_density),
+            };
+            $body
+        }
+    };
 }
 
 impl<S, D> Columns<'_, S, D> {
     /// The same, circuit by circuit. Panics if a column is too short.
-    pub(crate) fn assignments(&self) -> Vec<Assignment<S>> {
+    pub fn assignments(&self) -> Vec<Assignment<S>> {
         self.check_entries();
         self.check_densities();
         (0..self.num_circuits)
@@ -75,20 +142,4 @@ impl<S, D> Columns<'_, S, D> {
             );
         }
     }
-}
-
-pub(crate) fn check_entries(name: &str, got: usize, circuits: usize) {
-    assert!(
-        got == circuits,
-        "{name} has {got} entries for {circuits} circuits"
-    );
-}
-
-/// The generic types of upstream's functions must have the library's sizes.
-pub(crate) fn check_size<T>(what: &str, need: usize) {
-    let got = size_of::<T>();
-    assert!(
-        got == need,
-        "{what} must have {need} bytes, its type has {got}"
-    );
 }
