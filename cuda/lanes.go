@@ -124,10 +124,21 @@ func (l *lanes) event(b *driver.Bound) (driver.Event, error) {
 }
 
 // Poll implements sched.Device.
-func (l *lanes) Poll(e sched.Event) (done bool, err error) {
-	err = l.watch.Do(func(b *driver.Bound) (err error) {
-		done, err = b.Done(driver.Event(e))
-		return err
+func (l *lanes) Poll(pending *[sched.Streams][]sched.Event) (done [sched.Streams]int, err error) {
+	err = l.watch.Do(func(b *driver.Bound) error {
+		for st, events := range pending {
+			for _, e := range events {
+				passed, err := b.Done(driver.Event(e))
+				if err != nil {
+					return fmt.Errorf("%v stream: %w", sched.Stream(st), err)
+				}
+				if !passed {
+					break
+				}
+				done[st]++
+			}
+		}
+		return nil
 	})
 	return done, lost(err)
 }

@@ -25,6 +25,10 @@ type Options struct {
 	// to the card, at least MinHostBytes; 0 is enough for 16 cores.
 	HostBytes uint64
 
+	// StagingThreads is how many goroutines copy ordinary memory to pinned
+	// buffers; 0 is 7/8 of the cores, at most 16.
+	StagingThreads int
+
 	// IdleAfter is how long card memory must lie idle before other processes
 	// get it; 0 is never.
 	IdleAfter time.Duration
@@ -49,7 +53,11 @@ const MinHostBytes = (loadSlots + tileSlots + 2) * slotBytes
 
 // fillers is how many goroutines fill how many pinned buffers.
 func (o Options) fillers() (threads, slots int) {
-	threads = min(runtime.GOMAXPROCS(0), maxFillers)
+	cores := runtime.GOMAXPROCS(0)
+	threads = min(cores-cores/freeCores, maxFillers)
+	if o.StagingThreads > 0 {
+		threads = o.StagingThreads
+	}
 	slots = threads + flyingSlots
 	if o.HostBytes > 0 {
 		slots = min(slots, int(max(o.HostBytes, MinHostBytes)/slotBytes)-loadSlots-tileSlots)

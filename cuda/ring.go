@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -235,6 +236,7 @@ func (r *ring) fillPieces(ctx context.Context, pieces *pieceCounter, ready chan<
 				return err
 			}
 			ready <- filled{s, of.block, copies}
+			runtime.Gosched() // as copyChecked does
 		}
 	}
 }

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -89,6 +90,7 @@ func copyChecked(to, from []fr.Element) int {
 			}
 		}
 		copy(to[first:], part)
+		runtime.Gosched() // whoever holds a lock may wait for a place to run
 	}
 	return -1
 }

@@ -19,6 +19,10 @@ const (
 	// H200 host, which is what the bus takes from pageable memory.
 	maxFillers = 16
 
+	// freeCores is the share of the cores, 1/8, that no such goroutine takes:
+	// whoever holds a lock, or launches, has to find one.
+	freeCores = 8
+
 	// loadSlots is the ring for parameter files, and the buffers on the card
 	// that their bytes are decoded from.
 	loadSlots = 8

@@ -28,6 +28,26 @@ type stamps struct {
 	idle   []driver.Event // guarded by mu; may be recorded
 	epochs []epoch        // guarded by mu; the last one is in use
 	clock  driver.Stream  // guarded by mu; nothing but the events of epochs runs on it
+
+	threadMu sync.Mutex
+	thread   *driver.Thread // guarded by threadMu; made at the first use
+}
+
+// do runs f on a thread of its own: what a timeline asks takes up to a
+// millisecond, for which a poll under the memory lock would have to wait.
+func (t *stamps) do(c *driver.Context, f func(*driver.Bound) error) error {
+	t.threadMu.Lock()
+	if t.thread == nil {
+		thread, err := c.NewThread()
+		if err != nil {
+			t.threadMu.Unlock()
+			return err
+		}
+		t.thread = thread
+	}
+	thread := t.thread
+	t.threadMu.Unlock()
+	return thread.Do(f)
 }
 
 // epoch is an event and when it happened on the host's clock.
@@ -72,7 +92,7 @@ func (s *session) measure(track *timeline.Task) *spans {
 	}
 	card := s.context.Device()
 	m := &spans{track: track, stamps: &s.stamps, rows: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name)}
-	err := s.watch.Do(func(b *driver.Bound) (err error) {
+	err := s.stamps.do(s.context, func(b *driver.Bound) (err error) {
 		m.epoch, err = s.stamps.epochNow(b)
 		return err
 	})
@@ -231,7 +251,7 @@ func (h *holding) reportSpans() {
 		return
 	}
 	// What fails here has been noticed by the job.
-	_ = h.watch.Do(h.spans.report)
+	_ = h.stamps.do(h.context, h.spans.report)
 }
 
 // release gives all events back; nothing is recorded any more. What the driver

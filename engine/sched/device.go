@@ -52,8 +52,9 @@ type Device interface {
 	// Record makes a new event at the tail of s as it is now. An event is
 	// recorded once; its object may be used again only after Destroy.
 	Record(s Stream) (Event, error)
-	// Poll reports whether the work before e has completed.
-	Poll(e Event) (bool, error)
+	// Poll counts the events of each stream, oldest first, whose work before
+	// them has completed, up to the first whose has not.
+	Poll(pending *[Streams][]Event) (done [Streams]int, err error)
 	// Wait makes later work on s wait for e. s is never Upload or Load.
 	Wait(s Stream, e Event) error
 	// Destroy gives e back. Nobody waits for it any more.

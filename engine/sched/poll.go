@@ -124,34 +124,59 @@ func (s *Scheduler) poll() {
 	}
 }
 
-// sweepLocked marks what has completed. Events of a stream complete in order,
-// so only the oldest of each is asked for.
+// pollAtOnce is how many events of a stream are asked for in one call: rarely
+// more are pending.
+const pollAtOnce = 8
+
+// sweepLocked marks what has completed. It asks for all streams in one call,
+// since a call goes to a thread of the device's and back.
 func (s *Scheduler) sweepLocked() {
 	if s.lost != nil {
 		return
 	}
 	progress := false
-	for st := range s.pending {
-		for len(s.pending[st]) > 0 {
-			m := s.pending[st][0]
-			done, err := s.dev.Poll(m.Event)
-			if err != nil {
-				s.loseLocked(fmt.Errorf("poll an event of the %v stream: %w", Stream(st), err))
-				return
-			}
-			if !done {
-				break
-			}
-			m.Done = true
-			s.dev.Destroy(m.Event)
-			s.pending[st] = s.pending[st][1:]
-			progress = true
+	for again := true; again; {
+		if !s.collectLocked() {
+			break
+		}
+		done, err := s.dev.Poll(&s.asked)
+		if err != nil {
+			s.loseLocked(fmt.Errorf("poll events: %w", err))
+			return
+		}
+		again = false
+		for st, n := range done {
+			s.passedLocked(Stream(st), n)
+			progress = progress || n > 0
+			again = again || n == pollAtOnce
 		}
 	}
 	if progress {
 		s.watchedFrom = time.Now()
 		s.broadcastLocked()
 	}
+}
+
+// collectLocked puts the oldest pending events into asked; false if there are
+// none.
+func (s *Scheduler) collectLocked() (any bool) {
+	for st, pending := range s.pending {
+		s.asked[st] = s.asked[st][:0]
+		for _, m := range pending[:min(len(pending), pollAtOnce)] {
+			s.asked[st] = append(s.asked[st], m.Event)
+			any = true
+		}
+	}
+	return any
+}
+
+// passedLocked marks the oldest n events of a stream.
+func (s *Scheduler) passedLocked(st Stream, n int) {
+	for _, m := range s.pending[st][:n] {
+		m.Done = true
+		s.dev.Destroy(m.Event)
+	}
+	s.pending[st] = s.pending[st][n:]
 }
 
 // markLocked is a mark after all that has been enqueued on st.

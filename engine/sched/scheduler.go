@@ -79,6 +79,7 @@ type Scheduler struct {
 	next        uint64        // the next ticket
 	outstanding map[*Ticket]struct{}
 	pending     [Streams][]*vram.Mark // recorded and not seen done, oldest first
+	asked       [Streams][]Event      // for one call of Poll; kept so that the lock's holder allocates nothing
 	recorded    uint64                // events so far
 	tail        [Streams]*vram.Mark   // the last mark of a stream, while nothing was enqueued after it
 	watchers    int                   // waits that need the device's events looked at

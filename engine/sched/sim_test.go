@@ -134,17 +134,25 @@ func (d *simDevice) Record(st Stream) (Event, error) {
 	return d.next, nil
 }
 
-func (d *simDevice) Poll(e Event) (bool, error) {
+func (d *simDevice) Poll(pending *[Streams][]Event) (done [Streams]int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.fails("poll"); err != nil {
-		return false, err
+		return done, err
 	}
-	at, ok := d.events[e]
-	if !ok {
-		d.breakf("poll of event %d, which is gone", e)
+	for st, events := range pending {
+		for _, e := range events {
+			at, ok := d.events[e]
+			if !ok {
+				d.breakf("poll of event %d, which is gone", e)
+			}
+			if at > d.now() {
+				break
+			}
+			done[st]++
+		}
 	}
-	return at <= d.now(), nil
+	return done, nil
 }
 
 func (d *simDevice) Wait(st Stream, e Event) error {
