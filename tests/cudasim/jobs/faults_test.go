@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,7 +37,7 @@ func randomFault(random *rand.Rand) cudasim.Fault {
 
 // attempt proves a batch: right proofs, or an error that tells of the fault.
 func attempt(t *testing.T, e *engine.Engine, k known, fault cudasim.Fault) (failed bool) {
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	job, err := e.Start(ctx, k.set, k.parts, engine.DefaultProveOptions())
 	var proofs []engine.Proof

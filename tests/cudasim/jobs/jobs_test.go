@@ -31,6 +31,10 @@ const SeedsVariable = "CUZK_SCHEDULES"
 
 const defaultSeeds = 3
 
+// patience is how long a job may take before it counts as hanging; a batch of
+// proofs takes a second, on a busy machine many.
+const patience = 10 * time.Minute
+
 func seeds(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv(SeedsVariable)
@@ -92,7 +96,7 @@ func schedule(t *testing.T, e *engine.Engine, cases []known, seed uint64) {
 }
 
 func oneJob(t *testing.T, e *engine.Engine, k known, random *rand.Rand) {
-	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	options := engine.DefaultProveOptions()
 	options.Priority = []engine.Priority{engine.PriorityLow, engine.PriorityNormal, engine.PriorityCritical}[random.IntN(3)]

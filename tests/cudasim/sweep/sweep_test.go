@@ -31,7 +31,7 @@ const StepVariable = "CUZK_FAULT_STEP"
 
 // patience is how long one attempt may take before it counts as hanging; a
 // proof takes a fraction of a second.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 // partition is a golden case with its expected proof.
 type partition struct {
