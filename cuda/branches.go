@@ -31,10 +31,11 @@ func (j *job) fork(ctx context.Context) error {
 			}
 		}
 		return nil
-	}, blockWitness, blockScratch, sched.ParamSet)
+	}, j.withSet(blockWitness, blockScratch)...)
 }
 
-// enqueueBranches enqueues the sums over the witness on the side streams.
+// enqueueBranches enqueues the sums over the witness on the side streams, or
+// all on the first if the job streams its set: they share their scratch.
 func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) error {
 	for i, of := range branches {
 		calls, err := j.branch(of, inputs, first)
@@ -43,6 +44,9 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 		}
 		j.device.launched.Add(int64(len(calls)))
 		err = j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, compute driver.Stream) error {
+			if j.plan.streams {
+				i = 0
+			}
 			side, row := j.sides[i], rowSide(i)
 			if j.kernels.timer != nil {
 				side, row = compute, rowKernels // one after the other, so that each kernel's time is its own
@@ -50,7 +54,7 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 			return j.spans.around(b, side, timeline.Kernels, row, "sum "+of.String(), func() error {
 				return j.kernels.enqueue(b, side, calls)
 			})
-		}, blockWitness, blockScratch, sched.ParamSet)
+		}, j.withSet(blockWitness, blockScratch)...)
 		if err != nil {
 			return err
 		}
@@ -60,7 +64,7 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 
 // join makes the compute stream wait for the side streams.
 func (j *job) join(ctx context.Context) error {
-	return j.lane(ctx, sched.Compute).enqueue(j.joinSides, blockWitness, blockScratch, sched.ParamSet)
+	return j.lane(ctx, sched.Compute).enqueue(j.joinSides, j.withSet(blockWitness, blockScratch)...)
 }
 
 func (j *job) joinSides(b *driver.Bound, compute driver.Stream) error {
@@ -102,4 +106,12 @@ func (j *job) joinAnyway() error {
 		}
 		return err
 	})
+}
+
+// withSet is blocks, and the parameter set if it lies on the card.
+func (j *job) withSet(blocks ...int) []int {
+	if j.plan.streams {
+		return blocks
+	}
+	return append(blocks, sched.ParamSet)
 }

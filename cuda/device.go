@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -48,15 +50,16 @@ type device struct {
 	current atomic.Pointer[session] // replaced when the card is reset, between jobs
 
 	mu     sync.Mutex
-	sets   map[*srs.Params]*resident // guarded by mu
-	closed bool                      // guarded by mu
-	tasks  sync.WaitGroup            // one for every Load and Prove
+	sets   map[*srs.Params]*cardSet // guarded by mu
+	closed bool                     // guarded by mu
+	tasks  sync.WaitGroup           // one for every Load and Prove
 
 	lost lostSessions
 
 	enqueued chan struct{} // a token for every job whose kernels are enqueued and have not all run
 	launched atomic.Int64  // kernels, since the card was opened
 	retries  atomic.Uint64 // jobs run again after the card was lost
+	streamed atomic.Uint64 // jobs whose set was streamed
 }
 
 var _ backend.Device = (*device)(nil)
@@ -65,7 +68,7 @@ var _ backend.Device = (*device)(nil)
 func openDevice(card *driver.Device, images *image.Set, options Options) (*device, error) {
 	d := &device{
 		card: card, images: images, options: options,
-		sets: map[*srs.Params]*resident{}, enqueued: make(chan struct{}, maxEnqueued),
+		sets: map[*srs.Params]*cardSet{}, enqueued: make(chan struct{}, maxEnqueued),
 	}
 	given := options.budget(card.Bytes)
 	if given != 0 && given < fixedBytes+vram.Granule {
@@ -124,6 +127,13 @@ func (d *device) begin() (done func(), err error) {
 	return d.tasks.Done, nil
 }
 
+// known are the records of all sets.
+func (d *device) known() []*cardSet {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.sets))
+}
+
 // Close implements backend.Device.
 func (d *device) Close() error {
 	d.mu.Lock()
@@ -134,6 +144,9 @@ func (d *device) Close() error {
 	d.closed = true
 	d.mu.Unlock()
 	d.tasks.Wait()
+	for _, r := range d.known() {
+		d.letGo(r)
+	}
 	var failed error
 	if d.jobs.Lost() != nil {
 		failed = d.recover(context.Background())

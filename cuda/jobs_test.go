@@ -63,20 +63,29 @@ func (p proven) check(t testing.TB, got *groth16.Sums) {
 	}
 }
 
-// leastBudget is the budget in which the largest of some circuits just fits.
+// leastBudget is the budget in which the largest of some circuits just fits, in
+// the tier that needs less.
 func leastBudget(t testing.TB, of ...proven) uint64 {
+	t.Helper()
+	return leastBudgetFor(t, Options{}, of...)
+}
+
+func leastBudgetFor(t testing.TB, o Options, of ...proven) uint64 {
 	t.Helper()
 	var least uint64
 	for _, p := range of {
 		s := shapeOf(p.params.Counts())
 		_, bytes := s.sections(0)
-		var smallest uint64
-		_, err := planFor(s, vram.NewSet("", bytes), Options{}, func(n vram.Need) error {
-			smallest = vram.Peak(n.Resident, bytes)
-			return &vram.TooLargeError{NeedBytes: smallest}
+		_, err := newPlans(s, vram.NewSet("", bytes), o, func(n vram.Need) error {
+			peak := vram.Peak(n.Streaming, 0)
+			if n.Streaming == nil {
+				peak = vram.Peak(n.Resident, bytes)
+			}
+			return &vram.TooLargeError{NeedBytes: peak}
 		})
-		require.Error(t, err)
-		least = max(least, smallest)
+		var tooLarge *vram.TooLargeError
+		require.ErrorAs(t, err, &tooLarge)
+		least = max(least, tooLarge.NeedBytes)
 	}
 	return contextBytes + sessionBytes + least
 }

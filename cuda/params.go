@@ -13,19 +13,22 @@ import (
 	"github.com/libcuzk/libcuzk/engine/vram"
 )
 
-// resident is a parameter set that may be in the card's memory.
-type resident struct {
+// cardSet is a parameter set as one card knows it: in the card's memory, or
+// streamed from the host's.
+type cardSet struct {
 	params *srs.Params
-	plan   plan
-	set    *vram.Set
+	plans
+	set *vram.Set
 
 	token   chan struct{} // held by the goroutine that loads
 	checked bool          // belongs to the holder of token: all points were valid
+
+	onHost *hostPoints // guarded by device.mu; nil until a job has to stream it
 }
 
 // setFor finds or makes the record of p. It fails with *vram.TooLargeError if
-// the set and a job beside it can never fit.
-func (d *device) setFor(p *srs.Params) (*resident, error) {
+// no job of it can ever fit, in neither tier.
+func (d *device) setFor(p *srs.Params) (*cardSet, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r := d.sets[p]; r != nil {
@@ -37,19 +40,20 @@ func (d *device) setFor(p *srs.Params) (*resident, error) {
 	}
 	_, bytes := s.sections(0)
 	set := vram.NewSet(p.Name(), bytes)
-	plan, err := planFor(s, set, d.options, d.jobs.Check)
+	plans, err := newPlans(s, set, d.options, d.jobs.Check)
 	if err != nil {
-		return nil, fmt.Errorf("cuda: gpu%d %s: parameters %s take %d bytes and stay beside each job: %w",
+		return nil, fmt.Errorf("cuda: gpu%d %s: parameters %s of %d bytes: no job fits, neither beside them nor with them streamed from host memory: %w",
 			d.card.Ordinal, d.card.Name, p.Name(), bytes, err)
 	}
-	r := &resident{params: p, plan: plan, set: set, token: make(chan struct{}, 1)}
+	r := &cardSet{params: p, plans: plans, set: set, token: make(chan struct{}, 1)}
 	d.sets[p] = r
 	return r, nil
 }
 
 // Load implements backend.Device: the points go to the card, where they are
-// converted and checked. A set that was evicted since is loaded again by the
-// job that needs it.
+// converted and checked; or, if they have to be streamed, to pinned host memory,
+// and that on the CPU. A set that was evicted since is loaded again by the job
+// that needs it, or streamed.
 func (d *device) Load(ctx context.Context, p *srs.Params) error {
 	done, err := d.begin()
 	if err != nil {
@@ -77,28 +81,38 @@ func (d *device) Load(ctx context.Context, p *srs.Params) error {
 }
 
 // check loads a set for the first time.
-func (d *device) check(ctx context.Context, r *resident) error {
+func (d *device) check(ctx context.Context, r *cardSet) error {
 	if r.params.Options().SubgroupCheck {
 		// Done on the CPU, which also finds everything else.
 		if _, err := r.params.Points(ctx); err != nil {
 			return err
 		}
 	}
-	return d.withRecovery(ctx, func() bool { return true }, func() error { return d.load(ctx, r) })
+	return d.withRecovery(ctx, func() bool { return true }, func() error {
+		if r.resident != nil && (r.streaming == nil || d.jobs.Settles(r.need(r.set))) {
+			return d.load(ctx, r)
+		}
+		_, done, err := d.stream(ctx, r)
+		if err == nil {
+			done()
+		}
+		return err
+	})
 }
 
 // forget drops the record of a set that was never usable: nobody will call
 // Drop for it.
-func (d *device) forget(r *resident) {
+func (d *device) forget(r *cardSet) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.sets[r.params] == r {
 		delete(d.sets, r.params)
 	}
+	d.mu.Unlock()
+	d.letGo(r)
 }
 
 // load claims the set's place in a job of its own, which does nothing else.
-func (d *device) load(ctx context.Context, r *resident) error {
+func (d *device) load(ctx context.Context, r *cardSet) error {
 	const blockStatus = 0
 	need := vram.Need{
 		Resident: []vram.Request{blockStatus: {Bytes: uint64(len(allSections)) * sectionStatusBytes, Exact: true}},
@@ -120,6 +134,77 @@ func (d *device) load(ctx context.Context, r *resident) error {
 	return err
 }
 
+// needOf is what a job that uses r claims. If it may have to stream the set,
+// points are there to read until done is called, which is never nil.
+//
+// The set's host copy, which takes as much host memory as the set has bytes, is
+// made only when a job would otherwise push another set out that is in use.
+func (d *device) needOf(ctx context.Context, r *cardSet) (need vram.Need, points *hostPoints, done func(), err error) {
+	need, done = r.need(r.set), func() {}
+	if r.streaming == nil {
+		return need, nil, done, nil
+	}
+	if r.resident != nil && !d.isOnHost(r) && d.jobs.Settles(need) {
+		need.Streaming = nil
+		return need, nil, done, nil
+	}
+	points, reading, err := d.stream(ctx, r)
+	if err != nil {
+		return need, nil, done, err
+	}
+	return need, points, reading, nil
+}
+
+// stream makes r's points readable from host memory, until done is called.
+func (d *device) stream(ctx context.Context, r *cardSet) (points *hostPoints, done func(), err error) {
+	if err := d.keepOnHost(r); err != nil {
+		return nil, nil, err
+	}
+	// A hold of the task's own: the set may be dropped meanwhile.
+	points, err = holdPoints(r.params)
+	if err != nil {
+		return nil, nil, err
+	}
+	reading, err := points.read(ctx, d.current.Load())
+	if err != nil {
+		return nil, nil, d.jobs.Noted(errors.Join(err, points.letGo()))
+	}
+	return points, func() {
+		reading()
+		// What the driver refuses to unpin goes with the context.
+		_ = points.letGo()
+	}, nil
+}
+
+// keepOnHost keeps the points in host memory for as long as the card knows r.
+func (d *device) keepOnHost(r *cardSet) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r.onHost != nil || d.sets[r.params] != r {
+		return nil
+	}
+	var err error
+	r.onHost, err = holdPoints(r.params)
+	return err
+}
+
+func (d *device) isOnHost(r *cardSet) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return r.onHost != nil && r.onHost.isPinned()
+}
+
+// letGo ends keepOnHost.
+func (d *device) letGo(r *cardSet) {
+	d.mu.Lock()
+	points := r.onHost
+	r.onHost = nil
+	d.mu.Unlock()
+	if points != nil {
+		_ = points.letGo() // as in stream
+	}
+}
+
 // Drop implements backend.Device.
 func (d *device) Drop(p *srs.Params) {
 	d.mu.Lock()
@@ -128,23 +213,24 @@ func (d *device) Drop(p *srs.Params) {
 	d.mu.Unlock()
 	if r != nil {
 		d.jobs.Drop(r.set)
+		d.letGo(r)
 	}
 }
 
 // filling is a parameter set on its way to the card. All methods accept nil.
 type filling struct {
-	resident *resident
-	session  *session
-	status   []byte // pinned
-	copied   *sched.Mark
+	set     *cardSet
+	session *session
+	status  []byte // pinned
+	copied  *sched.Mark
 }
 
 // fillSet reads the set's file in the upload turn and enqueues copies and
 // conversion, ahead of every use that a later job can enqueue. status is a
 // range of the job's block of that number.
-func (h *holding) fillSet(ctx context.Context, r *resident, status launch.Range, block int) (*filling, error) {
+func (h *holding) fillSet(ctx context.Context, r *cardSet, status launch.Range, block int) (*filling, error) {
 	s := h.session
-	f := &filling{resident: r, session: s}
+	f := &filling{set: r, session: s}
 	on := h.lane(ctx, sched.Upload)
 	err := on.enqueue(func(b *driver.Bound, st driver.Stream) (err error) {
 		if f.status, err = s.results.take(b); err != nil {
@@ -160,7 +246,7 @@ func (h *holding) fillSet(ctx context.Context, r *resident, status launch.Range,
 	if err != nil {
 		return f, err
 	}
-	at, _ := r.plan.sections(h.block(sched.ParamSet).Addr)
+	at, _ := r.resident.sections(h.block(sched.ParamSet).Addr)
 	var segments []segment
 	for i, of := range allSections {
 		segments = append(segments, s.pointsOf(r, of, at[i], status.Slice(uint64(i)*sectionStatusBytes, launch.DecodeStatusBytes)))
@@ -191,9 +277,9 @@ func resetStatus(b *driver.Bound, s driver.Stream, at uint64) error {
 }
 
 // pointsOf is the segment that reads a section's points and converts them.
-func (s *session) pointsOf(r *resident, of srs.Section, to, status launch.Range) segment {
+func (s *session) pointsOf(r *cardSet, of srs.Section, to, status launch.Range) segment {
 	perSlot := slotBytes / of.PointBytes()
-	count, slots := int(r.plan.count(of)), int(r.plan.slots(of))
+	count, slots := int(r.resident.count(of)), int(r.resident.slots(of))
 	fill := func(piece int, sl *slot) (launches, error) {
 		first := piece * perSlot
 		n := min(perSlot, count-first)
@@ -207,7 +293,7 @@ func (s *session) pointsOf(r *resident, of srs.Section, to, status launch.Range)
 		}
 		var logSize uint32
 		if of == srs.SectionH {
-			logSize = r.plan.logSize
+			logSize = r.resident.logSize
 		}
 		raw := launch.Range{Addr: uint64(s.decode) + uint64(sl.index)*slotBytes, Bytes: slotBytes}
 		convert := launch.Decode(group(of), raw, to, status, uint32(n), uint32(first), uint32(padding), logSize)
@@ -236,8 +322,8 @@ func (f *filling) finish(ctx context.Context, t *sched.Ticket, d *device) error 
 	}
 	for i, of := range allSections {
 		if err := f.fault(of, f.status[i*sectionStatusBytes:]); err != nil {
-			d.jobs.Drop(f.resident.set)
-			return fmt.Errorf("cuda: %s: %w", f.resident.params.Name(), err)
+			d.jobs.Drop(f.set.set)
+			return fmt.Errorf("cuda: %s: %w", f.set.params.Name(), err)
 		}
 	}
 	return nil
@@ -265,7 +351,7 @@ func (f *filling) fault(of srs.Section, status []byte) error {
 	switch {
 	case total > 0:
 		return fmt.Errorf("section %s: point %d is the first of %d that are not valid: %w", of, bad, total, kinds)
-	case infinity != launch.None && !f.resident.params.Options().AllowInfinity:
+	case infinity != launch.None && !f.set.params.Options().AllowInfinity:
 		return fmt.Errorf("section %s: point %d: %w", of, infinity, srs.ErrInfinity)
 	}
 	return nil

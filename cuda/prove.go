@@ -46,7 +46,7 @@ func (d *device) Prove(ctx context.Context, task *backend.Task) (*groth16.Sums, 
 	}
 	var sums *groth16.Sums
 	err = d.withRecovery(ctx, again, func() error {
-		j := &job{device: d, resident: r, task: task, read: read}
+		j := &job{device: d, set: r, task: task, read: read}
 		err := j.run(ctx)
 		sums = j.sums
 		return err
@@ -59,17 +59,21 @@ func (d *device) Prove(ctx context.Context, task *backend.Task) (*groth16.Sums, 
 
 // job is one partition on its way through the card.
 type job struct {
-	device   *device
-	resident *resident
-	task     *backend.Task
-	read     func() // to be called when A and B have been read
+	device *device
+	set    *cardSet
+	task   *backend.Task
+	read   func() // to be called when A and B have been read
 
 	*holding        // set when the job has claimed
+	plan     *plan  // of the tier that it was claimed in
 	logSize  uint32 // of the domain
 	counted  bool   // holds a token of device.enqueued
 	layout   witnessLayout
 	list     *denseList
 	filling  *filling // if the job loads the set
+
+	onHost *hostPoints                    // if the job may stream the set: readable until it has ended
+	hostAt [len(allSections)]launch.Range // of a job that streams: where kernels find the sections
 
 	forked bool           // side streams may run; belongs to the compute turn
 	events []driver.Event // used for forks and joins
@@ -83,7 +87,13 @@ type job struct {
 // run takes the job through the scheduler.
 func (j *job) run(ctx context.Context) error {
 	j.logSize = uint32(bits.TrailingZeros(uint(groth16.Domain(len(j.task.Assignment.A)))))
-	err := j.device.jobs.Run(ctx, j.resident.plan.need(j.resident.set), sched.Work{
+	need, points, done, err := j.device.needOf(ctx, j.set)
+	defer done() // nothing of the job runs any more
+	if err != nil {
+		return err
+	}
+	j.onHost = points
+	err = j.device.jobs.Run(ctx, need, sched.Work{
 		Upload: func(ctx context.Context, t *sched.Ticket) error {
 			j.claimed(t)
 			if err := j.upload(ctx); err != nil {
@@ -120,7 +130,10 @@ func (j *job) run(ctx context.Context) error {
 func (j *job) claimed(t *sched.Ticket) {
 	j.holding = j.device.current.Load().holdingOf(t)
 	j.spans = j.measure(j.task.Track)
-	p := j.resident.plan
+	if j.plan = j.set.streaming; t.Resident() {
+		j.plan = j.set.resident
+	}
+	p := j.plan
 	witness := j.block(blockWitness)
 	j.layout = p.layout(witness.Addr, p.capacity)
 	inputBytes := uint64(p.inputs) * launch.FrBytes
@@ -135,8 +148,14 @@ func (j *job) claimed(t *sched.Ticket) {
 // upload stages everything that the kernels read, in the upload turn.
 func (j *job) upload(ctx context.Context) (err error) {
 	if j.ticket.NeedsLoad() {
-		j.filling, err = j.fillSet(ctx, j.resident, j.layout.status, blockWitness)
+		j.filling, err = j.fillSet(ctx, j.set, j.layout.status, blockWitness)
 		if err != nil {
+			return err
+		}
+	}
+	if j.plan.streams {
+		j.device.streamed.Add(1)
+		if j.hostAt, err = j.onHost.addresses(j.session); err != nil {
 			return err
 		}
 	}
@@ -182,10 +201,14 @@ func (j *job) compute(ctx context.Context) error {
 	if err := j.quotient(ctx); err != nil {
 		return err
 	}
-	if err := j.enqueueBranches(ctx, j.resident.plan.inputs, true); err != nil {
+	if err := j.enqueueBranches(ctx, j.plan.inputs, true); err != nil {
 		return err
 	}
-	if err := j.sumH(ctx); err != nil {
+	sumH := j.sumH
+	if j.plan.streams {
+		sumH = j.sumTiles
+	}
+	if err := sumH(ctx); err != nil {
 		return err
 	}
 	if err := j.endRound(ctx); err != nil {

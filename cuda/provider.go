@@ -44,6 +44,7 @@ type Options struct {
 	ListScalars int
 
 	chunkBytes uint64    // in which memory is mapped; 0 is sched.ChunkBytes
+	tilePoints uint32    // of h in a tile, where a set is streamed; 0 lets the plan decide
 	pins       *hostPins // of the provider; nil: none
 }
 

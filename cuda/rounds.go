@@ -166,7 +166,7 @@ func (j *job) nextRound(ctx context.Context) error {
 
 // sumH enqueues the MSM of the quotient, whose coefficients lie in block A.
 func (j *job) sumH(ctx context.Context) error {
-	m, err := j.resident.plan.msm(srs.SectionH, 1<<j.logSize)
+	m, err := j.plan.msm(srs.SectionH, 1<<j.logSize)
 	if err != nil {
 		return err
 	}
@@ -179,13 +179,13 @@ func (j *job) sumH(ctx context.Context) error {
 	})
 	// The coefficients are free once the last windows have been sorted.
 	last := lastTouch(calls, h)
-	if err := j.launch(ctx, "h: windows", calls[:last+1], blockA, blockWitness, blockScratch, sched.ParamSet); err != nil {
+	if err := j.launch(ctx, "h: windows", calls[:last+1], j.withSet(blockA, blockWitness, blockScratch)...); err != nil {
 		return err
 	}
 	if err := j.handOn(blockA); err != nil {
 		return err
 	}
-	return j.launch(ctx, "h: rest", calls[last+1:], blockWitness, blockScratch, sched.ParamSet)
+	return j.launch(ctx, "h: rest", calls[last+1:], j.withSet(blockWitness, blockScratch)...)
 }
 
 // lastTouch is the index of the last call that touches r.
@@ -215,10 +215,11 @@ func (j *job) ranks(ctx context.Context) error {
 // entries are the given number of inputs.
 func (j *job) branch(of srs.Section, inputs uint32, first bool) ([]launch.Call, error) {
 	section, g := j.sections.of(of), group(of)
+	section.OnHost = j.plan.streams
 	var calls []launch.Call
 	if first {
 		at, host := j.round.take(g.SumBytes())
-		calls = section.Ones(g, j.points(of), j.layout.ones, j.resident.plan.aux, j.scratch(of), at)
+		calls = section.Ones(g, j.points(of), j.layout.ones, j.plan.aux, j.scratch(of), at)
 		j.round.parts = append(j.round.parts, func(t *total) {
 			if g == launch.G2 {
 				t.addG2(&launch.SumsG2(host, 1)[0])
@@ -235,14 +236,18 @@ func (j *job) branch(of srs.Section, inputs uint32, first bool) ([]launch.Call, 
 	if inputs == 0 {
 		values = j.list.values
 	}
-	m, err := j.resident.plan.msm(of, n)
+	positions := j.layout.positions[of].Slice(0, uint64(n)*launch.WordBytes)
+	calls = append(calls, section.Positions(j.layout.indices, positions, inputs, n))
+	scalars := values.Slice(0, uint64(n)*launch.FrBytes)
+	if j.plan.streams {
+		return append(calls, j.sumGathered(of, scalars, positions, n)...), nil
+	}
+	m, err := j.plan.msm(of, n)
 	if err != nil {
 		return nil, err
 	}
-	positions := j.layout.positions[of].Slice(0, uint64(n)*launch.WordBytes)
-	calls = append(calls, section.Positions(j.layout.indices, positions, inputs, n))
 	return append(calls, m.Calls(launch.MSMInput{
-		Scalars:   values.Slice(0, uint64(n)*launch.FrBytes),
+		Scalars:   scalars,
 		Positions: positions,
 		Points:    []launch.Range{j.points(of)},
 		Results:   []launch.Range{j.result(of, m)},
@@ -252,19 +257,33 @@ func (j *job) branch(of srs.Section, inputs uint32, first bool) ([]launch.Call, 
 
 // scratch is the part of the scratch block that a section's kernels work in.
 func (j *job) scratch(of srs.Section) launch.Range {
-	part := j.resident.plan.scratch[of]
+	part := j.plan.scratch[of]
 	return j.block(blockScratch).Slice(part.offset, part.bytes)
 }
 
-// points is where a section's points lie on the card.
+// points is where kernels find a section's points: on the card, or in host
+// memory.
 func (j *job) points(of srs.Section) launch.Range {
-	at, _ := j.resident.plan.shape.sections(j.block(sched.ParamSet).Addr)
+	if j.plan.streams {
+		return j.hostAt[of]
+	}
+	at, _ := j.plan.shape.sections(j.block(sched.ParamSet).Addr)
 	return at[of]
+}
+
+// windowSums is the result of an MSM, before its windows are joined.
+type windowSums interface {
+	ResultG1(data []byte) bls.G1Jac
+	ResultG2(data []byte) bls.G2Jac
 }
 
 // result is room for an MSM's result, which will be added to the section's sum.
 func (j *job) result(of srs.Section, m launch.MSM) launch.Range {
-	at, host := j.round.take(m.ResultBytes(group(of)))
+	return j.resultOf(of, m, m.ResultBytes(group(of)))
+}
+
+func (j *job) resultOf(of srs.Section, m windowSums, bytes uint64) launch.Range {
+	at, host := j.round.take(bytes)
 	j.round.parts = append(j.round.parts, func(t *total) {
 		if group(of) == launch.G2 {
 			p := m.ResultG2(host)

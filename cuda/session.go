@@ -126,8 +126,16 @@ func (h *holding) tablesFor(ctx context.Context, logSize uint32) (launch.Tables,
 // is mapped any more, and no job runs. It goes on after errors: a lost context
 // refuses most calls. What the driver refuses stays for another call.
 func (s *session) close() error {
+	pinned := pinnedBy(s)
+	unpinned := false
 	err := s.watch.Do(func(b *driver.Bound) error {
 		failed := b.SynchronizeDeviceWide()
+		var kept error
+		for _, h := range pinned {
+			kept = errors.Join(kept, unregister(b, h.sections))
+		}
+		unpinned = kept == nil
+		failed = errors.Join(failed, kept)
 		for _, r := range []*ring{s.uploads, s.loads, s.tiles} {
 			if r != nil {
 				failed = errors.Join(failed, r.release(b))
@@ -147,7 +155,8 @@ func (s *session) close() error {
 	if errors.Is(err, driver.ErrClosed) {
 		err = nil
 	}
-	return errors.Join(err, s.host.detach(s.pinning), s.lanes.close())
+	err = errors.Join(err, s.host.detach(s.pinning), s.lanes.close())
+	return errors.Join(err, takenBack(pinned, unpinned || s.context.Closed()))
 }
 
 // freeOnce frees p unless it is none, and sets it to none.

@@ -39,7 +39,7 @@ func sizes(parts ...uint64) (sum uint64) {
 
 func over(n, by uint64) uint64 { return (n + by - 1) / by }
 
-// attempts are the plans that planFor may choose from for a shape.
+// attempts are the plans that planResident may choose from for a shape.
 func attempts(s shape) (all []plan) {
 	for attempt := range planAttempts {
 		p := plan{shape: s, capacity: s.listFor(attempt, Options{})}
@@ -69,14 +69,11 @@ func TestMemoryForEveryDomain(t *testing.T) {
 			for attempt, p := range plans {
 				list := min(aux, max(max(aux/8, 1<<20)>>attempt, 1024))
 				require.EqualValues(t, list, p.capacity, "list")
-				n := p.need(vram.NewSet("", set))
+				n := vram.Need{Resident: p.requests(), Set: vram.NewSet("", set)}
 				require.Equal(t, []vram.Request{
 					blockA: {Bytes: 32 * m, Late: 2}, blockB: {Bytes: 32 * m, Late: 0}, blockC: {Bytes: 32 * m, Late: 1},
 				}, n.Resident[:blockWitness], "rows")
-				density := func(n uint64) uint64 { return sizes(4*over(n, 32), 4*(over(n, 1024)+1)) }
-				positions := sizes(4 * (inputs + list))
-				witness := sizes(5*256, 4*over(aux, 32), 32*(inputs+list), 4*list) +
-					2*density(aux) + density(inputs) + 4*positions + sizes(16+64*(4*192+384)+3*192+384)
+				witness := witnessBytes(aux, inputs, list)
 				require.Equal(t, vram.Request{Bytes: witness, Exact: true, Late: 3}, n.Resident[blockWitness], "witness block")
 
 				var scratch uint64
@@ -92,6 +89,17 @@ func TestMemoryForEveryDomain(t *testing.T) {
 	}
 }
 
+// witnessBytes is the witness block of a list of so many entries.
+func witnessBytes(aux, inputs, list uint64) uint64 {
+	density := func(n uint64) uint64 { return sizes(4*over(n, 32), 4*(over(n, 1024)+1)) }
+	positions := sizes(4 * (inputs + list))
+	return sizes(5*256, 4*over(aux, 32), 32*(inputs+list), 4*list) +
+		2*density(aux) + density(inputs) + 4*positions + sizes(16+64*(4*192+384)+3*192+384)
+}
+
+// ranksBytes is the scratch of the ranks of n variables.
+func ranksBytes(n uint64) uint64 { return sizes(4*over(n, 1024), 4*over(over(n, 1024), 2048)) }
+
 // checkScratch compares a section's part of the scratch with the formula, and
 // with what its launches declare that they touch.
 func checkScratch(t *testing.T, p plan, of srs.Section, attempt int) uint64 {
@@ -104,8 +112,7 @@ func checkScratch(t *testing.T, p plan, of srs.Section, attempt int) uint64 {
 	point := group(of).SumBytes()
 	full, err := launch.PlanMSM(uint32(n), 1<<62, group(of))
 	require.NoError(t, err)
-	ranks := func(n uint64) uint64 { return sizes(4*over(n, 1024), 4*over(over(n, 1024), 2048)) }
-	least := max((2048+64)*point, ranks(uint64(p.aux)), ranks(uint64(p.inputs)))
+	least := max((2048+64)*point, ranksBytes(uint64(p.aux)), ranksBytes(uint64(p.inputs)))
 	want := max(msmBytes(full, point)>>attempt, least)
 	part := p.scratch[of]
 	require.Equal(t, want, part.bytes, "scratch of section %s", of)
@@ -180,9 +187,13 @@ func partitions(m launch.MSM) uint64 {
 // a ledger of exactly the peak takes the job, and that one of less refuses it.
 func checkPeak(t *testing.T, n vram.Need, set uint64) {
 	t.Helper()
-	peak := vram.Peak(n.Resident, set)
+	requests := n.Resident
+	if n.Streaming != nil {
+		requests = n.Streaming
+	}
+	peak := vram.Peak(requests, set)
 	exact := set
-	for _, r := range n.Resident {
+	for _, r := range requests {
 		exact += r.Bytes
 	}
 	require.GreaterOrEqual(t, peak, exact)
@@ -201,7 +212,6 @@ func checkPeak(t *testing.T, n vram.Need, set uint64) {
 
 // TestTableOfMemory is the table in docs/cuda.md, in GiB.
 func TestTableOfMemory(t *testing.T) {
-	gib := func(bytes uint64) float64 { return float64(bytes) / (1 << 30) }
 	for logSize, want := range map[int]struct{ set, ample, scratch, least float64 }{
 		18: {0.09, 0.67, 0.64, 0.10},
 		20: {0.35, 1.43, 1.28, 0.30},
@@ -220,9 +230,9 @@ func TestTableOfMemory(t *testing.T) {
 				digits = 0.06
 			}
 			assert.InDelta(t, want.set, gib(set), digits, "parameter set")
-			assert.InDelta(t, want.ample, gib(vram.Peak(ample.need(nil).Resident, 0)), digits, "ample")
+			assert.InDelta(t, want.ample, gib(vram.Peak(ample.requests(), 0)), digits, "ample")
 			assert.InDelta(t, want.scratch, gib(ample.scratchBytes()), digits, "of that scratch")
-			assert.InDelta(t, want.least, gib(vram.Peak(least.need(nil).Resident, 0)), digits, "least")
+			assert.InDelta(t, want.least, gib(vram.Peak(least.requests(), 0)), digits, "least")
 		})
 	}
 }

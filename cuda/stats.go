@@ -19,7 +19,9 @@ func (d *device) Stats() backend.Stats {
 		FencedBytes:   u.Fenced,
 		SetBytes:      u.Sets,
 		PinnedBytes:   d.current.Load().pinned(),
+		HostSetBytes:  bytesPinnedBy(d.current.Load()),
 		UploadedBytes: d.card.Uploaded(),
+		Streamed:      d.streamed.Load(),
 		Retries:       d.retries.Load(),
 		Resets:        u.Losses,
 	}

@@ -10,6 +10,7 @@ var (
 		declare[encodeArgs]("convert", "cuzk_points_g2_encode", 128),
 	}
 	kernelPermute = declare[permuteArgs]("convert", "cuzk_points_g1_permute", 128)
+	kernelGather  = declare[gatherArgs]("convert", "cuzk_points_gather", 128)
 
 	kernelFixed = [...]*Kernel{
 		declare[fixedArgs]("fixedbase", "cuzk_fixed_g1_multiply", 128),
@@ -34,6 +35,11 @@ type encodeArgs struct {
 type permuteArgs struct {
 	in, out    uint64
 	n, logSize uint32
+}
+
+type gatherArgs struct {
+	points, positions, out uint64
+	n, quads               uint32
 }
 
 type fixedArgs struct {
@@ -82,6 +88,16 @@ func Encode(g Group, points, file Range, n uint32) Call {
 func Permute(in, out Range, n, logSize uint32) Call {
 	return call(kernelPermute, 1<<logSize, permuteArgs{in: in.Addr, out: out.Addr, n: n, logSize: logSize},
 		reads(in, uint64(n)*G1.AffineBytes()), writes(out, G1.AffineBytes()<<logSize))
+}
+
+// Gather copies the points at n positions, which may lie in host memory, into
+// out; where the position is None, infinity. n >= 1.
+func Gather(g Group, points, positions, out Range, n uint32) Call {
+	const quadBytes = 16
+	quads := uint32(g.AffineBytes() / quadBytes)
+	return call(kernelGather, uint64(n)*uint64(quads), gatherArgs{
+		points: points.Addr, positions: positions.Addr, out: out.Addr, n: n, quads: quads,
+	}, Access{points, Read}, reads(positions, uint64(n)*WordBytes), writes(out, uint64(n)*g.AffineBytes()))
 }
 
 // affineEach is how many points share an inversion of about 570 products.

@@ -101,7 +101,12 @@ type Stats struct {
 	SetBytes    uint64 // of it with parameter sets
 	PinnedBytes uint64 // host memory: for copies, and what PinHost was given
 
+	// HostSetBytes is host memory with parameter sets that do not fit the
+	// device's memory beside a job, pinned by this device for all to read.
+	HostSetBytes uint64
+
 	UploadedBytes uint64 // copied to the device
+	Streamed      uint64 // tasks whose set was read from host memory
 	Retries       uint64 // tasks run again after the device was lost
 	Resets        uint64 // times the device was lost and its context made anew
 }

@@ -27,7 +27,7 @@ func example() fixed {
 			{
 				Info: backend.Info{Backend: "cuda", Ordinal: 1, Name: `H200 "large"`},
 				Stats: backend.Stats{BudgetBytes: 16 << 30, FixedBytes: 1, JobBytes: 2, FencedBytes: 3, SetBytes: 4,
-					MappedBytes: 5, PinnedBytes: 6, UploadedBytes: 7, Retries: 8, Resets: 9},
+					MappedBytes: 5, PinnedBytes: 6, UploadedBytes: 7, Retries: 8, Resets: 9, HostSetBytes: 13, Streamed: 14},
 				Workers: 3, Waiting: 4, Carried: 2, Moved: 12,
 				Outcomes: map[engine.Outcome]uint64{engine.OutcomeDone: 10, engine.OutcomeLost: 1},
 				Stages:   map[string]engine.StageMetrics{"upload": {Count: 11, Seconds: 2.5}},
@@ -57,6 +57,8 @@ func TestText(t *testing.T) {
 		"cuzk_vram_used_bytes{" + labels + `,use="fenced"} 3`,
 		"cuzk_vram_used_bytes{" + labels + `,use="parameters"} 4`,
 		"cuzk_pinned_host_bytes{" + labels + "} 6",
+		"cuzk_pinned_parameter_bytes{" + labels + "} 13",
+		"cuzk_partitions_streamed_total{" + labels + "} 14",
 		"cuzk_uploaded_bytes_total{" + labels + "} 7",
 		"cuzk_retries_total{" + labels + "} 8",
 		"cuzk_device_resets_total{" + labels + "} 9",

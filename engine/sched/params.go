@@ -162,6 +162,10 @@ func (s *Scheduler) Resident(set *vram.Set) bool {
 	return set.Loaded()
 }
 
+// Noted passes an error on that the device gave outside of any job, noting if
+// it says that the device is lost.
+func (s *Scheduler) Noted(err error) error { return s.checked(err) }
+
 // Settles is vram.Ledger.Settles of now.
 func (s *Scheduler) Settles(n vram.Need) bool {
 	s.mem.Lock()

@@ -153,4 +153,29 @@ CUZK_KERNEL(cuzk_points_g1_permute, PermuteArgs, 128, 2) {
     global_store(a.out, bit_reverse((u32)i, a.log_size), p);
 }
 
+// out[i] = points[positions[i]], infinity where the position is all ones. One
+// thread for each 16 bytes, so that neighbours read neighbours: points may lie in
+// host memory, and a bus wants large reads.
+struct alignas(16) PointQuad {
+    u32 word[4];
+};
+
+struct GatherArgs {
+    const PointQuad *points; // `quads` of them a point
+    const u32 *positions;    // positions[n]
+    PointQuad *out;          // out[n * quads], not in points
+    u32 n, quads;
+};
+
+CUZK_KERNEL(cuzk_points_gather, GatherArgs, 128, 8) {
+    u64 t = global_thread(), i = t / a.quads;
+    if (i >= a.n)
+        return;
+    u32 position = constant_load(a.positions, i);
+    PointQuad q = {{0, 0, 0, 0}};
+    if (position != 0xffffffffu)
+        q = constant_load(a.points, (u64)position * a.quads + t % a.quads);
+    global_store(a.out, t, q);
+}
+
 } // namespace cuzk

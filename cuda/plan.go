@@ -1,0 +1,374 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/vram"
+)
+
+// plan is how a job of a shape is run within a budget, in one tier.
+type plan struct {
+	shape
+	capacity uint32                    // aux entries of the dense list
+	scratch  [len(allSections)]scratch // by section: what runs at a time has its own
+	streams  bool                      // the set's points cross the bus behind the kernels
+
+	// Of a job that streams: by section, the sum over h's tiles, and over the
+	// points of the list, which are one tile.
+	sums [len(allSections)]launch.TiledMSM
+}
+
+// scratch is the working memory of a section's kernels.
+type scratch struct{ offset, bytes uint64 }
+
+// plans are those of a shape's jobs; nil where a tier does not fit.
+type plans struct{ resident, streaming *plan }
+
+const (
+	// planAttempts bounds how often a plan is halved to fit: to 1/2048.
+	planAttempts = 12
+
+	// listShare of the aux variables, 1/8, have room in the list at first, and
+	// listMost of them if that is more. In a PoRep 1.6 % are dense; a circuit
+	// with more goes in rounds.
+	listShare = 8
+	listMost  = 1 << 20
+
+	// streamedListShift: the first list of a job that streams is 2^3 times what
+	// is taken to be dense.
+	streamedListShift = 3
+
+	// listLeast is the least list that is worth a round.
+	listLeast = 1024
+
+	// tileShare of h's points, 1/8, make a tile at first: the copy of one is
+	// hidden behind the sum over another. tileMost is what a launch can sort,
+	// and a tile below tileLeast leaves most of a card idle.
+	tileShare = 8
+	tileMost  = 1 << 24
+	tileLeast = 1 << 14
+)
+
+// Costs of a streaming job beside those of the sum over h, in products of the
+// base field, of which a card does 26 in a nanosecond (an H200). Estimates: of
+// the gaps between a tile's 6 to 18 launches, 0.2 ms; of the small sums of a
+// further round 5 ms, and of reading the witness again 1.2 ns a variable.
+const (
+	tileCost     = 5 << 20
+	roundCost    = 125 << 20
+	roundVarCost = 32
+	// denseShare of the aux variables, 1/60, are taken to be dense: 1.6 % in a
+	// PoRep.
+	denseShare = 60
+)
+
+// newPlans plans both tiers within what check lets pass. If neither fits, the
+// error says what the smallest job of all is missing.
+func newPlans(s shape, set *vram.Set, options Options, check func(vram.Need) error) (plans, error) {
+	resident, noResident := planResident(s, set, options, check)
+	streaming, noStreaming := planStreaming(s, set, options, check)
+	all := plans{resident, streaming}
+	if resident != nil || streaming != nil {
+		return all, nil
+	}
+	return all, fewerBytes(noResident, noStreaming)
+}
+
+// fewerBytes is the error of two that asks for less memory.
+func fewerBytes(a, b error) error {
+	var x, y *vram.TooLargeError
+	if errors.As(a, &x) && (!errors.As(b, &y) || x.NeedBytes < y.NeedBytes) {
+		return a
+	}
+	return b
+}
+
+// need is what a job claims, in whichever of its tiers the ledger chooses.
+func (p plans) need(set *vram.Set) vram.Need {
+	n := vram.Need{Set: set, Fill: true}
+	if p.resident != nil {
+		n.Resident = p.resident.requests()
+	}
+	if p.streaming != nil {
+		n.Streaming = p.streaming.requests()
+	}
+	return n
+}
+
+// planResident chooses the largest list and scratch with which the job fits
+// beside its set and the inputs of the next job, which are staged while it
+// computes; rows need no room twice, because they are handed on early. If that
+// is too much it does without the next job. If the job alone does not fit, the
+// error of the smallest plan says what is missing.
+func planResident(s shape, set *vram.Set, options Options, check func(vram.Need) error) (*plan, error) {
+	var failed error
+	for _, jobs := range []int{2, 1} {
+		for attempt := range planAttempts {
+			p := plan{shape: s, capacity: s.listFor(attempt, options)}
+			if err := p.divideScratch(attempt); err != nil {
+				if failed == nil {
+					failed = err
+				}
+				break
+			}
+			if failed = check(vram.Need{Resident: p.requestsOf(jobs), Set: set}); failed == nil {
+				return &p, nil
+			}
+		}
+	}
+	return nil, failed
+}
+
+// planStreaming chooses, of all lists and tiles with which the job fits beside
+// the inputs of the next one, those that cost least; if none do, without the
+// next job. The error is as planResident's.
+func planStreaming(s shape, set *vram.Set, options Options, check func(vram.Need) error) (*plan, error) {
+	var failed error
+	for _, jobs := range []int{2, 1} {
+		var best *plan
+		for _, candidate := range streamingPlans(s, options) {
+			p, err := candidate.fitting(func(p *plan) error {
+				return check(vram.Need{Streaming: p.requestsOf(jobs), Set: set})
+			})
+			switch {
+			case err != nil:
+				failed = err
+			case best == nil || p.cost() < best.cost():
+				best = p
+			}
+		}
+		if best != nil {
+			return best, nil
+		}
+	}
+	return nil, failed
+}
+
+// streamingPlans are lists and tiles to choose from, the smallest last, without
+// the scratch of h.
+func streamingPlans(s shape, options Options) []plan {
+	var all []plan
+	for attempt := range planAttempts {
+		p := plan{shape: s, capacity: s.streamedListFor(attempt, options), streams: true}
+		if p.divideForLists(attempt) != nil {
+			break
+		}
+		h := &p.sums[srs.SectionH]
+		for tile := range uint32(planAttempts) {
+			size := s.tileFor(tile, options)
+			if tile > 0 && size == h.TileN {
+				break
+			}
+			h.TileN = size
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// fitting is p with the cheapest sum over h that check lets pass. The error is
+// that of the sum with the least scratch.
+func (p plan) fitting(check func(*plan) error) (*plan, error) {
+	h := &p.sums[srs.SectionH]
+	all, err := launch.TiledMSMs(max(p.count(srs.SectionH), 1), h.TileN, launch.G1)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: scratch of section %s: %w", srs.SectionH, err)
+	}
+	tooMuch := uint64(math.MaxUint64)
+	for _, sum := range all {
+		bytes := max(sum.ScratchBytes(), p.rankBytes())
+		if bytes >= tooMuch {
+			continue
+		}
+		*h, p.scratch[srs.SectionH].bytes = sum, bytes
+		if err = check(&p); err == nil {
+			return &p, nil
+		}
+		tooMuch = bytes
+	}
+	return nil, err
+}
+
+// cost is what a streaming job costs that depends on the plan, in products.
+func (p *plan) cost() uint64 {
+	h := p.sums[srs.SectionH]
+	rounds := uint64(max(p.aux/denseShare, 1)-1) / uint64(max(p.capacity, 1))
+	return h.Cost + uint64(h.Tiles())*tileCost + rounds*(roundCost+uint64(p.aux)*roundVarCost)
+}
+
+// listFor is the list's capacity, halved shift times.
+func (s shape) listFor(shift int, options Options) uint32 {
+	if options.ListScalars > 0 {
+		return min(s.aux, uint32(options.ListScalars))
+	}
+	return min(s.aux, max(max(s.aux/listShare, listMost)>>shift, listLeast))
+}
+
+// streamedListFor is listFor for a job that streams: one of them holds just
+// what is taken to be dense.
+func (s shape) streamedListFor(shift int, options Options) uint32 {
+	if options.ListScalars > 0 {
+		return s.listFor(shift, options)
+	}
+	dense := (s.aux + denseShare - 1) / denseShare
+	most := max(dense<<streamedListShift, listMost)
+	return min(s.aux, max(most>>shift, listLeast), tileMost-s.inputs)
+}
+
+// tileFor is the points of a tile of h, halved shift times.
+func (s shape) tileFor(shift uint32, options Options) uint32 {
+	m := uint32(1) << s.logSize
+	if options.tilePoints > 0 {
+		return min(m, options.tilePoints)
+	}
+	return min(m, max(min(m/tileShare, tileMost)>>shift, tileLeast))
+}
+
+// mostScalars is the largest MSM over a section: of the coefficients of h, or
+// of the list.
+func (p plan) mostScalars(of srs.Section) uint32 {
+	if of == srs.SectionH {
+		return 1 << p.logSize
+	}
+	return p.inputs + p.capacity
+}
+
+// divideScratch gives every section what its MSM needs to work on all windows
+// at a time, divided by 2^shift, and no less than its other kernels need.
+func (p *plan) divideScratch(shift int) error {
+	parts := packing{}
+	for _, of := range append(branches[:len(branches):len(branches)], srs.SectionH) {
+		full, err := launch.PlanMSM(p.mostScalars(of), math.MaxInt64, group(of))
+		if err != nil {
+			return fmt.Errorf("cuda: scratch: %w", err)
+		}
+		part := parts.take(max(full.ScratchBytes()>>shift, launch.OnesScratchBytes(group(of)), p.rankBytes()))
+		p.scratch[of] = scratch{part.Addr, part.Bytes}
+		if _, err := p.msm(of, p.mostScalars(of)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// divideForLists is divideScratch for the lists of a job that streams. Their
+// points are gathered from host memory first, since a sum reads them once a
+// window, and all windows are worked on at a time whatever the scratch. The
+// sections come one after the other, since they wait for the bus, and share a
+// part. h gets its own from fitting.
+func (p *plan) divideForLists(shift int) error {
+	var shared uint64
+	for _, of := range branches {
+		all, err := launch.TiledMSMs(p.mostScalars(of), p.mostScalars(of), group(of))
+		if err != nil {
+			return fmt.Errorf("cuda: scratch of section %s: %w", of, err)
+		}
+		sum, most := all[0], all[0].ScratchBytes()>>shift
+		for _, next := range all {
+			if sum.ScratchBytes() <= most {
+				break
+			}
+			if next.ScratchBytes() < sum.ScratchBytes() {
+				sum = next
+			}
+		}
+		p.sums[of] = sum
+		p.scratch[of].bytes = max(p.gatheredBytes(of)+sum.ScratchBytes(), launch.OnesScratchBytes(group(of)))
+		shared = max(shared, p.scratch[of].bytes)
+	}
+	var parts packing
+	parts.take(shared)
+	p.scratch[srs.SectionH] = scratch{offset: parts.used}
+	return nil
+}
+
+// gatheredBytes is the room for the list's points of a section.
+func (p plan) gatheredBytes(of srs.Section) uint64 {
+	var parts packing
+	parts.take(uint64(p.mostScalars(of)) * group(of).AffineBytes())
+	return parts.used
+}
+
+// rankBytes is what the ranks need, which are computed in the scratch of h
+// before anything else.
+func (p plan) rankBytes() uint64 {
+	return max(launch.RankScratchBytes(p.aux), launch.RankScratchBytes(p.inputs))
+}
+
+// msm plans an MSM of n scalars over a section, within its scratch.
+func (p plan) msm(of srs.Section, n uint32) (launch.MSM, error) {
+	m, err := launch.PlanMSM(n, p.scratch[of].bytes, group(of))
+	if err != nil {
+		return m, fmt.Errorf("cuda: scratch of section %s: %w", of, err)
+	}
+	return m, nil
+}
+
+// scratchBytes is the size of the scratch block.
+func (p plan) scratchBytes() uint64 {
+	last := p.scratch[srs.SectionH]
+	return last.offset + last.bytes
+}
+
+// tileBytes is the size of one of the two places for points of h.
+func (p plan) tileBytes() uint64 { return uint64(p.sums[srs.SectionH].TileN) * launch.G1.AffineBytes() }
+
+// When blocks are handed on, the earliest first: vram.Request.Late.
+const (
+	afterProduct     = iota // the rows of b
+	afterSubtraction        // of c
+	afterSort               // h, which lies where a's were, once its last windows are sorted
+	atEnd
+)
+
+// requests is what a job claims. For a domain of m, i inputs, x aux variables of
+// which `list` fit the dense list, in bytes, each part rounded up to 256:
+//
+//	a, b, c   32 m each                                a row is a scalar
+//	witness   4 ceil(x / 32)                           bitmap of the ones
+//	          36 list + 32 i                           values and indices
+//	          4 * 4 (i + list)                         positions in l, a, b of G1 and G2
+//	          3 of 4 (ceil(n / 32) + ceil(n / 1024) + 1)  densities and ranks; n = x, x, i
+//	          5 * 256 + maxResultBytes                 decode status, results
+//	scratch   for each of the five sums the larger of
+//	          MSM.ScratchBytes / 2^shift               at least a window of the least plan
+//	          2112 points                              OnesScratchBytes
+//	          4 ceil(x / 1024), and its scan           RankScratchBytes
+//	          but in a job that streams
+//	          TiledMSM.ScratchBytes                    all buckets, and one tile's pairs
+//	          96 (192 in G2) (i + list)                the list's points; l, a and b share the
+//	                                                   largest of theirs
+//	tiles     2 * 96 tile                              of a job that streams: one is filled while
+//	                                                   the other is read
+//
+// Sources: the layouts that the kernels' argument structs name, sized by package
+// launch. The parameter set beside a job that does not stream is
+// 96 (m + |l| + |a| + |b|) + 192 |b|.
+func (p plan) requests() []vram.Request {
+	rows := launch.FrBytes << p.logSize
+	all := []vram.Request{
+		blockA:       {Bytes: uint64(rows), Late: afterSort},
+		blockB:       {Bytes: uint64(rows), Late: afterProduct},
+		blockC:       {Bytes: uint64(rows), Late: afterSubtraction},
+		blockWitness: {Bytes: p.layout(0, p.capacity).bytes, Exact: true, Late: atEnd},
+		blockScratch: {Bytes: p.scratchBytes(), Exact: true, Late: atEnd},
+	}
+	if p.streams {
+		all = append(all, vram.Request{Bytes: 2 * p.tileBytes(), Exact: true, Late: atEnd})
+	}
+	return all
+}
+
+// requestsOf are the blocks of a job and the witness blocks of those that
+// overlap with it, which claim all else behind it.
+func (p plan) requestsOf(jobs int) []vram.Request {
+	all := p.requests()
+	for range jobs - 1 {
+		all = append(all, all[blockWitness])
+	}
+	return all
+}

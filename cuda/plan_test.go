@@ -1,0 +1,204 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/vram"
+)
+
+// gib is in GiB.
+func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }
+
+// within is the check of a ledger with a budget of its own.
+func within(t testing.TB, bytes uint64) func(vram.Need) error {
+	t.Helper()
+	l, err := vram.NewLedger(bytes, vram.Granule)
+	require.NoError(t, err)
+	return l.Check
+}
+
+// scaled16 is 16 GiB scaled to a domain: 16 GiB are for 2^27.
+func scaled16(logSize int) uint64 { return 16 << 30 >> (27 - logSize) }
+
+// TestStreamingMemoryForEveryDomain compares, for every domain and for every
+// list and tile that may be chosen, what a job that streams claims with its
+// formula, written out here a second time, and with what its launches touch.
+func TestStreamingMemoryForEveryDomain(t *testing.T) {
+	for logSize := range launch.MaxLogSize + 1 {
+		t.Run(fmt.Sprintf("m = 2^%d", logSize), func(t *testing.T) {
+			c := porep(logSize)
+			s := shapeOf(c)
+			_, set := s.sections(0)
+			m, aux, inputs := uint64(1)<<logSize, uint64(c.L), uint64(c.IC)
+			candidates := streamingPlans(s, Options{})
+			require.NotEmpty(t, candidates)
+			for _, candidate := range candidates {
+				p, err := candidate.fitting(func(*plan) error { return nil })
+				require.NoError(t, err)
+				n := vram.Need{Streaming: p.requests(), Set: vram.NewSet("", set)}
+				require.Equal(t, []vram.Request{
+					blockA: {Bytes: 32 * m, Late: 2}, blockB: {Bytes: 32 * m, Late: 0}, blockC: {Bytes: 32 * m, Late: 1},
+				}, n.Streaming[:blockWitness], "rows")
+				require.Equal(t, vram.Request{Bytes: witnessBytes(aux, inputs, uint64(p.capacity)), Exact: true, Late: 3}, n.Streaming[blockWitness])
+
+				var shared uint64
+				for _, of := range branches {
+					sum, g := p.sums[of], group(of)
+					list := sizes((inputs + uint64(p.capacity)) * g.AffineBytes())
+					shared = max(shared, list+sum.ScratchBytes(), (2048+64)*g.SumBytes())
+				}
+				tile := uint64(p.sums[srs.SectionH].TileN)
+				require.LessOrEqual(t, tile, m)
+				h := max(p.sums[srs.SectionH].ScratchBytes(), ranksBytes(aux), ranksBytes(inputs))
+				require.Equal(t, vram.Request{Bytes: sizes(shared) + h, Exact: true, Late: 3}, n.Streaming[blockScratch])
+				require.Equal(t, vram.Request{Bytes: 2 * 96 * tile, Exact: true, Late: 3}, n.Streaming[blockTiles])
+				checkStreamingLaunches(t, p)
+			}
+			last, err := candidates[len(candidates)-1].fitting(func(*plan) error { return nil })
+			require.NoError(t, err)
+			checkPeak(t, vram.Need{Streaming: last.requests(), Set: vram.NewSet("", set)}, 0)
+		})
+	}
+}
+
+// checkStreamingLaunches sees that no launch touches scratch beyond its part.
+func checkStreamingLaunches(t *testing.T, p *plan) {
+	t.Helper()
+	const base, far = 1 << 40, 1 << 42
+	elsewhere := func(bytes uint64) launch.Range { return launch.Range{Addr: far, Bytes: bytes} }
+	check := func(of srs.Section, calls []launch.Call) {
+		end := base + p.scratch[of].offset + p.scratch[of].bytes
+		for _, c := range calls {
+			for _, a := range c.Access {
+				if a.Addr < far && (a.Addr < base+p.scratch[of].offset || a.Addr+a.Bytes > end) {
+					require.Failf(t, "beyond the scratch", "%s of section %s touches bytes %d to %d", c.Kernel.Name, of, a.Addr-base, a.Addr+a.Bytes-base)
+				}
+			}
+		}
+	}
+	scratchOf := func(of srs.Section) launch.Range {
+		return launch.Range{Addr: base + p.scratch[of].offset, Bytes: p.scratch[of].bytes}
+	}
+	h := p.sums[srs.SectionH]
+	calls := h.Reset(scratchOf(srs.SectionH))
+	calls = append(calls, h.Tile(launch.TileInput{
+		N: h.TileN, Scalars: elsewhere(32 * uint64(h.TileN)), Points: elsewhere(p.tileBytes()), Scratch: scratchOf(srs.SectionH),
+	})...)
+	check(srs.SectionH, append(calls, h.Reduce(scratchOf(srs.SectionH), elsewhere(h.ResultBytes()))...))
+	for _, of := range branches {
+		n := p.mostScalars(of)
+		sum, scratch := p.sums[of], scratchOf(of)
+		section := launch.Section{Aux: launch.Density{N: p.aux, Bitmap: elsewhere(launch.BitmapBytes(p.aux)), Ranks: elsewhere(launch.RanksBytes(p.aux))}}
+		points := scratch.Slice(0, uint64(n)*group(of).AffineBytes())
+		rest := scratch.Slice(p.gatheredBytes(of), sum.ScratchBytes())
+		require.LessOrEqual(t, points.Bytes, p.gatheredBytes(of))
+		calls := section.Ones(group(of), elsewhere(1<<39), elsewhere(launch.BitmapBytes(p.aux)), p.aux, scratch, elsewhere(group(of).SumBytes()))
+		calls = append(calls, sum.Reset(rest)...)
+		calls = append(calls, sum.Tile(launch.TileInput{N: n, Scalars: elsewhere(32 * uint64(n)), Points: points, Scratch: rest})...)
+		check(of, append(calls, sum.Reduce(rest, elsewhere(sum.ResultBytes()))...))
+	}
+}
+
+// TestStreamingBudgets plans for 16 GiB scaled to each domain: two jobs overlap,
+// with the list that a PoRep's witness needs and few additions beyond those of a
+// job with room.
+func TestStreamingBudgets(t *testing.T) {
+	for logSize := 20; logSize <= 27; logSize++ {
+		t.Run(fmt.Sprintf("m = 2^%d", logSize), func(t *testing.T) {
+			c := porep(logSize)
+			s := shapeOf(c)
+			_, set := s.sections(0)
+			budget := scaled16(logSize)
+			if logSize == 27 {
+				budget -= fixedBytes // the context counts where it is not small beside the rest
+			}
+			p, err := planStreaming(s, vram.NewSet("", set), Options{}, within(t, budget))
+			require.NoError(t, err)
+			require.LessOrEqual(t, vram.Peak(p.requestsOf(2), 0), budget)
+			assert.GreaterOrEqual(t, 60*p.capacity, p.aux, "the list holds 1/60 of the aux variables")
+			ample, err := planStreaming(s, vram.NewSet("", set), Options{}, func(vram.Need) error { return nil })
+			require.NoError(t, err)
+			h, most := p.sums[srs.SectionH], ample.sums[srs.SectionH]
+			t.Logf("%.3f GiB: lists of %d, %d tiles of %d points, windows of %d bits (%d), cost %.2f times",
+				gib(budget), p.capacity, h.Tiles(), h.TileN, h.Window(), most.Window(), float64(p.cost())/float64(ample.cost()))
+			assert.Less(t, float64(p.cost()), 2.2*float64(ample.cost()))
+		})
+	}
+}
+
+// TestTableOf16GiB is the table in docs/two-locks.md.
+func TestTableOf16GiB(t *testing.T) {
+	s := shapeOf(porep(27))
+	_, set := s.sections(0)
+	p, err := planStreaming(s, vram.NewSet("", set), Options{}, within(t, 16<<30-fixedBytes))
+	require.NoError(t, err)
+	h, lists := p.sums[srs.SectionH], p.scratch[srs.SectionH].offset
+	assert.EqualValues(t, []uint32{2_169_499, 1 << 22, 32, 19, 14}, []uint32{p.capacity, h.TileN, h.Tiles(), h.Window(), h.Windows()})
+	two := vram.Peak(p.requestsOf(2), 0)
+	for name, tc := range map[string]struct {
+		bytes uint64
+		want  float64
+	}{
+		"context and fixed buffers":        {fixedBytes, 0.54},
+		"three blocks of 32 m":             {96 << 27, 12},
+		"witness blocks of two jobs":       {2 * p.requests()[blockWitness].Bytes, 0.30},
+		"the list's points, and their sum": {lists, 0.90},
+		"point tiles":                      {2 * p.tileBytes(), 0.75},
+		"buckets":                          {uint64(h.Windows()) << (h.Window() - 1) * launch.G1.SumBytes(), 0.66},
+		"sums over tiles, in all":          {h.ScratchBytes(), 1.34},
+		"all blocks":                       {two, 15.30},
+	} {
+		assert.InDelta(t, tc.want, gib(tc.bytes), 0.006, name)
+	}
+	assert.InDelta(t, 15.84, gib(fixedBytes+two), 0.006)
+
+	// A card of 16 GiB has about 15.3 of them free.
+	p, err = planStreaming(s, vram.NewSet("", set), Options{}, within(t, 153*(1<<30)/10-fixedBytes))
+	require.NoError(t, err)
+	assert.LessOrEqual(t, gib(fixedBytes+vram.Peak(p.requestsOf(2), 0)), 15.3)
+}
+
+// TestTiers says which tiers a budget leaves to a circuit of 2^22.
+func TestTiers(t *testing.T) {
+	s := shapeOf(porep(22))
+	_, bytes := s.sections(0)
+	set := vram.NewSet("", bytes)
+	for name, test := range map[string]struct {
+		bytes               uint64
+		resident, streaming bool
+	}{
+		"ample":                             {64 << 30, true, true},
+		"room for the set and a small job":  {2 << 30, true, true},
+		"room for the set and no job":       {bytes + 200<<20, false, true},
+		"0.7 GiB, less than the set":        {7 << 30 / 10, false, true},
+		"less than the rows of a job":       {384 << 20, false, false},
+		"less than the sums need (410 MiB)": {390 << 20, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := newPlans(s, set, Options{}, within(t, test.bytes))
+			assert.Equal(t, test.resident, p.resident != nil)
+			assert.Equal(t, test.streaming, p.streaming != nil)
+			if test.resident || test.streaming {
+				require.NoError(t, err)
+				n := p.need(set)
+				assert.Equal(t, test.resident, n.Resident != nil)
+				assert.Equal(t, test.streaming, n.Streaming != nil)
+				return
+			}
+			var tooLarge *vram.TooLargeError
+			require.True(t, errors.As(err, &tooLarge))
+			assert.Equal(t, test.bytes, tooLarge.BudgetBytes)
+			_, err = newPlans(s, set, Options{}, within(t, tooLarge.NeedBytes))
+			require.NoError(t, err, "what the error asks for is enough")
+			_, err = newPlans(s, set, Options{}, within(t, tooLarge.NeedBytes-vram.Granule))
+			require.Error(t, err, "and no less")
+		})
+	}
+}
