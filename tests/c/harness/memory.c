@@ -26,7 +26,8 @@ static void is_refused(void) {
     EXPECT("misaligned out", cuzk_host_alloc(16, SHIFTED(&memory, 4)), CUZK_ERR_ALIGNMENT, "out is ");
     EXPECT("nothing", cuzk_host_alloc(0, &memory), CUZK_ERR_SIZE, "size is 0 bytes");
     EXPECT("past all addresses", cuzk_host_alloc(SIZE_MAX, &memory), CUZK_ERR_SIZE, "expected 1 to ");
-    EXPECT("too much", cuzk_host_alloc((size_t)1 << 60, &memory), CUZK_ERR_HOST_MEMORY, "1152921504606846976 bytes");
+    EXPECT("too much", cuzk_host_alloc((size_t)1 << 60, &memory), CUZK_ERR_HOST_MEMORY,
+           "1152921504606846976 bytes");
     CHECK(memory == &memory);
 }
 

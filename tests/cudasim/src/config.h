@@ -20,8 +20,8 @@ struct Config {
     uint64_t compute = 90; // compute capability times 10
     uint64_t races = 1;    // 0: no look-out for races between threads on global memory
     uint64_t trace = 0;    // 1: keep the timeline
-    // What virtual memory calls say beside a broken context. 0: nothing. 1: its error where it is current. 2: its
-    // error everywhere, until it is destroyed.
+    // What virtual memory calls say beside a broken context. 0: nothing. 1: its error where it is current. 2:
+    // its error everywhere, until it is destroyed.
     uint64_t broken_virtual = 0;
     // The virtual clock, in nanoseconds.
     uint64_t call_ns = 1700;          // a cheap driver call; measured through purego, as is the launch
