@@ -29,6 +29,7 @@ type request struct {
 	partitions int
 	device     string
 	budget     uint64 // bytes
+	staging    int    // goroutines; 0 is the default
 	seed       uint64
 	timelines  string // folder
 }
@@ -46,6 +47,7 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 	f.IntVar(&req.partitions, "n", 10, "partitions for each size, shape and number of workers")
 	f.StringVar(&req.device, "device", "auto", "gpu, cpu, or auto: the GPU if there is one")
 	f.Uint64Var(&budgetMiB, "budget", 0, "card memory to use, in `MiB`, our context included; 0 is what is free, less 5 %")
+	f.IntVar(&req.staging, "staging", 0, "goroutines that copy inputs into pinned memory; 0 is 7/8 of the cores, at most 16")
 	f.StringVar(&req.timelines, "timelines", "", "`folder` to record a timeline of each measurement in, as porep-22-3.json: for cuzk-timeline")
 	f.Uint64Var(&req.seed, "seed", 1, "`number` from which circuits are drawn")
 	if err := f.Parse(args); err != nil {
@@ -61,6 +63,8 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 		err = fmt.Errorf("expected only flags, got %q", f.Arg(0))
 	case req.partitions < 1:
 		err = fmt.Errorf("-n: expected at least 1, got %d", req.partitions)
+	case req.staging < 0:
+		err = fmt.Errorf("-staging: expected at least 0, got %d", req.staging)
 	case req.device != "auto" && req.device != "gpu" && req.device != "cpu":
 		err = fmt.Errorf("-device: expected auto, gpu or cpu, got %q", req.device)
 	}

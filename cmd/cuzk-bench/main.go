@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	gpu := cuda.NewProvider(cuda.Options{BudgetBytes: req.budget})
+	gpu := cuda.NewProvider(cuda.Options{BudgetBytes: req.budget, StagingThreads: req.staging})
 	chosen, device, err := choose(req.device, gpu, cpu.New(cpu.Options{}))
 	if err != nil {
 		return err

@@ -116,14 +116,15 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		args []string
 		want string
 	}{
-		"an argument":       {[]string{"x"}, `expected only flags, got "x"`},
-		"no partitions":     {[]string{"-n", "0"}, "-n: expected at least 1, got 0"},
-		"an unknown device": {[]string{"-device", "tpu"}, `-device: expected auto, gpu or cpu, got "tpu"`},
-		"a size too large":  {[]string{"-sizes", "14,99"}, `-sizes: expected numbers or ranges of 1 to`},
-		"a range backwards": {[]string{"-sizes", "9-7"}, `got "9-7"`},
-		"no workers":        {[]string{"-workers", "0"}, "-workers: expected numbers or ranges of 1 to 64"},
-		"an unknown shape":  {[]string{"-shapes", "round"}, `-shapes: expected porep or dense, got "round"`},
-		"an unknown flag":   {[]string{"-frobnicate"}, "flag provided but not defined"},
+		"an argument":         {[]string{"x"}, `expected only flags, got "x"`},
+		"no partitions":       {[]string{"-n", "0"}, "-n: expected at least 1, got 0"},
+		"less than no copies": {[]string{"-staging", "-1"}, "-staging: expected at least 0, got -1"},
+		"an unknown device":   {[]string{"-device", "tpu"}, `-device: expected auto, gpu or cpu, got "tpu"`},
+		"a size too large":    {[]string{"-sizes", "14,99"}, `-sizes: expected numbers or ranges of 1 to`},
+		"a range backwards":   {[]string{"-sizes", "9-7"}, `got "9-7"`},
+		"no workers":          {[]string{"-workers", "0"}, "-workers: expected numbers or ranges of 1 to 64"},
+		"an unknown shape":    {[]string{"-shapes", "round"}, `-shapes: expected porep or dense, got "round"`},
+		"an unknown flag":     {[]string{"-frobnicate"}, "flag provided but not defined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var errs bytes.Buffer

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Collects in build/gpu what run.sh needs on a machine with a card, where there is neither Go nor a network: test
-# programs and cuzk-bench with the kernels in them, and the large golden case. Everything is compressed, so that it
-# can be carried. The machine also needs tests/gpu/run.sh and tests/golden of this repository.
+# programs and cuzk-bench with the kernels in them, cuzk-timeline, and the large golden case. Everything is compressed,
+# so that it can be carried. The machine also needs tests/gpu/run.sh and tests/golden of this repository.
 #
 # CUZK_CUDA_ARCHS (default: 90) names the architectures of the kernels; CUZK_GOLDEN_DIR the folder of the large golden
 # case (default: ../shared/golden), without which its test is skipped there. CUZK_GPU_KERNELS=as-is takes the kernel
@@ -11,6 +11,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 out=$root/build/gpu
 most_mib=60
+fault_arch=80 # PTX, which runs on all newer cards
 cd "$root"
 
 if [ "${CUZK_GPU_KERNELS:-}" != as-is ]; then
@@ -28,6 +29,15 @@ program() {
     echo "gpu: bin/$name.gz, $(wc -c <"$out/bin/$name.gz") bytes"
 }
 program cuzk-bench cmd/cuzk-bench build
+program cuzk-timeline cmd/cuzk-timeline build
+
+# Where kernels/build.sh has found nvcc, or put it.
+nvcc=
+for place in "$(command -v nvcc)" "${CUDA_HOME:-}/bin/nvcc" .tools/cuda/lib/python3*/site-packages/nvidia/cu13/bin/nvcc; do
+    [ -n "$nvcc" ] || [ ! -x "$place" ] || nvcc=$place
+done
+"$nvcc" -std=c++17 -gencode "arch=compute_$fault_arch,code=compute_$fault_arch" --fatbin -o "$out/fault.fatbin" tests/gpu/fault/fault.cu
+
 for package in cuda/launch cuda/setup cuda tests/gpu; do
     program "$(basename "$package").test" "$package" test -c
 done

@@ -11,8 +11,8 @@
 # --from and --to are the logarithms of the smallest and largest domain of `circuits`.
 set -u
 
-standard="info golden messages small kernels setup jobs circuits leaks memcheck racecheck times"
-# Also: device (tests of package cuda), kerneltimes (time of each kernel), large (2^26 and 2^27), initcheck, synccheck
+standard="info golden messages small kernels setup jobs circuits budget leaks lost neighbours hostmemory memcheck racecheck times"
+# Also: staging (locks beside 16 copying goroutines and the default), device (tests of package cuda), kerneltimes (time of each kernel), large (2^26 and 2^27), initcheck, synccheck
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 carried=$root/build/gpu
@@ -51,11 +51,11 @@ if [ $simulated = 1 ]; then
     # cuzk-bench loads the simulator by name; tests set it up themselves.
     "$root/tests/cudasim/build.sh" >>"$log" 2>&1 || exit 1
     simulator=(env "CUZK_CUDA_LIB=$root/build/cudasim/libcuda.so.1" "CUZK_KERNELS=$root/build/cudasim/images")
-    sizes=4,6 large_sizes=7 few=2
+    sizes=4,6 large_sizes=7 few=2 many=3 lock_sizes=6 budget_timelines="budget-7 budget-9"
 else
     export CUZK_REQUIRE_GPU=1
     simulator=()
-    sizes=14,16,18,20,22,24 large_sizes=26,27 few=20
+    sizes=14,16,18,20,22,24 large_sizes=26,27 few=20 many=60 lock_sizes=22,24 budget_timelines="budget-22 budget-24"
 fi
 
 skipped=77 # exit code of a section that is for a card only
@@ -92,6 +92,26 @@ bench() { # SECONDS ARGUMENTS...
     limited "$seconds" "${simulator[@]}" "$kit/bin/cuzk-bench" -device gpu "$@"
 }
 
+# figures NAME...: what cuzk-timeline makes of timelines in $OUT/timelines, which are then compressed.
+figures() {
+    local name
+    for name in "$@"; do
+        { echo "timeline $name" && "$kit/bin/cuzk-timeline" "$OUT/timelines/$name.json" && gzip -f "$OUT/timelines/$name.json"; } >>"$log" 2>&1 || return 1
+    done
+}
+
+# timed SECONDS NAME ARGUMENTS...: bench with a timeline of each measurement, and the figures of those with three workers.
+timed() {
+    local seconds=$1 name=$2 file
+    shift 2
+    rm -rf "$OUT/timelines/$name" && mkdir -p "$OUT/timelines/$name" || return 1
+    bench "$seconds" -timelines "$OUT/timelines/$name" "$@" || return 1
+    for file in "$OUT/timelines/$name"/*-3.json; do
+        file=${file#"$OUT/timelines/"}
+        figures "${file%.json}" || return 1
+    done
+}
+
 run_section() {
     case $1 in
     info)
@@ -109,9 +129,20 @@ run_section() {
     device) tests 300 cuda.test ;;
     jobs) tests 120 gpu.test -test.run '^(TestWitnesses|TestDifferent)' ;;
     circuits) tests 300 gpu.test -test.run '^TestCircuits$' -smallest "$from" -largest "$to" ;;
+    budget)
+        rm -rf "$OUT/timelines" && mkdir -p "$OUT/timelines" || return 1
+        # shellcheck disable=SC2086 # words
+        tests 110 gpu.test -test.run '^TestBudgets$' -timelines "$OUT/timelines" && figures $budget_timelines
+        ;;
+    # The image breaks contexts; it is read by this test alone.
+    lost) CUZK_FAULT_IMAGE=$carried/fault.fatbin tests 60 gpu.test -test.run '^(TestLostCard|TestCardLost|TestTheFaultKernel)' ;;
+    neighbours) tests 60 gpu.test -test.run '^(TestNeighbour|TestTwoProcesses)' ;;
+    hostmemory) tests 30 gpu.test -test.run '^TestPinnedHostMemory$' ;;
     leaks) tests 120 gpu.test -test.run '^(TestAThousand|TestEngines)' ;;
     memcheck | racecheck | initcheck | synccheck) sanitizer "$1" ;;
-    times) bench 200 -sizes $sizes -workers 1,3 -n $few ;;
+    times) timed 200 times -sizes $sizes -workers 1,3 -n $few ;;
+    # 16 goroutines, one a core of the machine that was measured, were the default once.
+    staging) timed 60 staging-16 -staging 16 -sizes $lock_sizes -workers 3 -n $many && timed 60 staging-default -sizes $lock_sizes -workers 3 -n $many ;;
     large) GOMEMLIMIT=60GiB bench 400 -sizes $large_sizes -workers 1,2,3 -n $((few / 2)) ;;
     kerneltimes) tests 150 cuda.test -test.run '^$' -test.bench BenchmarkProve -test.benchtime 3x ;;
     *)
@@ -153,9 +184,13 @@ for section in $sections; do
     # What each says in short, whatever the result.
     case $section in
     info) echo "$part" | tail -n +2 ;;
-    times | large) echo "$part" | grep '^| ' | cut -d'|' -f1-12 ;;
+    times | staging) echo "$part" | grep -E '^\| |^timeline |^ +(memory|compute) lock ' | cut -d'|' -f1-12 ;;
+    large) echo "$part" | grep '^| ' | cut -d'|' -f1-12 ;;
+    lost) echo "$part" | grep -oE '(illegal|misaligned|assertion|trap)[a-z ]*: the (driver|job) says: .{0,200}|before \{.*' ;;
+    neighbours) echo "$part" | grep -oE 'neighbours_test.go:[0-9]+: .{0,300}' ;;
     setup) echo "$part" | grep -oE '2\^[0-9]+: circuit.*' ;;
     circuits) echo "$part" | grep -oE '2\^[0-9]+: [0-9]+ kinds.*' | tail -n 5 ;;
+    budget) echo "$part" | grep -oE '^timeline budget.*|2\^[0-9]+: [0-9]+ partitions.*|one job needs.*|vram: job needs.*|^  (window|GPU idle|uploads).*|^ +(memory|compute) lock .*' ;;
     leaks) echo "$part" | grep -oE 'before \{.*' ;;
     memcheck | racecheck | initcheck | synccheck) echo "$part" | grep -oE 'ERROR SUMMARY.*|RACECHECK SUMMARY.*' ;;
     messages) echo "$part" | grep -oE '^ *(no GPU: |messages_test.go:[0-9]+: engine: ).{0,220}' ;;
