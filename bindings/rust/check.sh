@@ -8,6 +8,7 @@
 #   check.sh link                        part of test: each way to find the library
 #   check.sh demo                        SHA-256 by bellperson and by libcuzk
 #   check.sh bench [WORD...]             the table of docs/performance.md
+#   check.sh around [PREFIX]             the time of the drop-in itself, at 2^20 rows
 #   check.sh bellperson 0.27.0           bellperson's own tests over the drop-in
 #
 # The library is built from this tree and linked statically, as in a program
@@ -72,12 +73,28 @@ link() {
 demo() { run cargo run --locked --release --quiet -p cuzk-bellperson --bin demo; }
 bench() { run cargo run --locked --release --quiet -p cuzk-bellperson --bin bench -- "$@"; }
 
+# Over parameters that are made first, if they are not there.
+around() {
+    local prefix=${1:-$CARGO_TARGET_DIR/around}
+    # A relative one counts from where this was called: the cd above left it.
+    case $prefix in
+    /*) ;;
+    *) prefix=$OLDPWD/$prefix ;;
+    esac
+    [ -e "$prefix.gv" ] || run go -C ../.. run ./cmd/cuzk-gen -rows 1048576 "$prefix"
+    run cargo run --locked --release --quiet -p cuzk-bellperson --bin around -- "$prefix"
+}
+
 case ${1-} in
 fetch | fmt | clippy | doc | link | demo) "$1" ;;
 test) tests ;;
 bench)
     shift
     bench "$@"
+    ;;
+around)
+    shift
+    around "$@"
     ;;
 bellperson) run ./consumers.sh test "${2:?usage: check.sh bellperson VERSION}" ;;
 all)

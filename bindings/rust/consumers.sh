@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # bellperson's own tests, with its sources as they are on crates.io.
 #
-#   consumers.sh test VERSION   over the drop-in: feature cuda-supraseal, and one line that patches
-#   consumers.sh own VERSION    the same tests with bellperson's own CPU prover, to compare the times
+#   consumers.sh test VERSION      over the drop-in: feature cuda-supraseal, and one line that patches
+#   consumers.sh own VERSION       the same tests with bellperson's own CPU prover, to compare the times
+#   consumers.sh sources VERSION   no more than the patched sources; prints their folder
 #
-# Both print how long each test program took.
+# The tests print how long each program took.
 set -eu
 cd "$(dirname "$0")"
 here=$PWD
@@ -21,59 +22,73 @@ run() {
     "$@"
 }
 
-# fetch VERSION FOLDER: the sources, with the versions of dependencies that the
-# crates here have.
+# Where the sources of a version lie, patched or not.
+folder() { echo "$here/target/consumers/bellperson-$1"; }
+
+# fetch VERSION FOLDER: the sources, with those versions of their dependencies
+# that the crates here have.
 fetch() {
-    local version=$1 folder=$2 manifest
-    rm -rf "$folder"
-    mkdir -p "$folder/fetch/src"
-    : >"$folder/fetch/src/lib.rs"
-    cat >"$folder/fetch/Cargo.toml" <<TOML
+    local version=$1 fetcher=$2.fetcher manifest
+    mkdir -p "$fetcher/src"
+    : >"$fetcher/src/lib.rs"
+    cat >"$fetcher/Cargo.toml" <<TOML
 [package]
-name = "fetch"
+name = "fetcher"
 version = "0.0.0"
 [dependencies]
 bellperson = "=$version"
 [workspace]
 TOML
-    manifest=$(cargo metadata --format-version 1 --manifest-path "$folder/fetch/Cargo.toml" |
+    manifest=$(cargo metadata --format-version 1 --manifest-path "$fetcher/Cargo.toml" |
         grep -o "\"manifest_path\":\"[^\"]*/bellperson-$version/Cargo.toml\"" | cut -d'"' -f4)
-    cp -r "$(dirname "$manifest")" "$folder/source"
-    echo "[workspace]" >>"$folder/source/Cargo.toml"
-    cp Cargo.lock "$folder/source/Cargo.lock"
+    rm -rf "$fetcher"
+    cp -r "$(dirname "$manifest")" "$2"
+    echo "[workspace]" >>"$2/Cargo.toml"
+    cp "$here/Cargo.lock" "$2/Cargo.lock"
 }
 
-# patch FOLDER: what docs/migrate.md says, and the check that it says.
-patch() {
-    cat >>"$1/source/Cargo.toml" <<TOML
+# What docs/migrate.md says, and that it is so. Sources that are there already
+# stay, so that cargo compiles them once.
+patched() {
+    local version=$1 sources
+    sources=$(folder "$version")
+    if [ ! -d "$sources" ]; then
+        rm -rf "$sources.new"
+        fetch "$version" "$sources.new"
+        cat >>"$sources.new/Cargo.toml" <<TOML
 [patch.crates-io]
 supraseal-c2 = { path = "$here/supraseal-c2" }
 TOML
-    cd "$1/source"
-    # A lock file with an older version would leave the patch unused.
-    run cargo update --package supraseal-c2 --precise 0.1.2
+        # A lock file with an older version would leave the patch unused.
+        (cd "$sources.new" && run cargo update --package supraseal-c2 --precise 0.1.2)
+        mv "$sources.new" "$sources"
+    fi
+    cd "$sources"
     cargo tree --features cuda-supraseal --invert supraseal-c2 --depth 0 | grep -F "$here/supraseal-c2"
 }
 
-tests() {
-    local version=$1 folder=$here/target/consumers/bellperson-$1
-    fetch "$version" "$folder"
-    patch "$folder"
-    run cargo test --release --features cuda-supraseal
-}
-
 own() {
-    local version=$1 folder=$here/target/consumers/bellperson-$1-own
-    fetch "$version" "$folder"
-    cd "$folder/source"
+    local version=$1 sources
+    sources=$(folder "$version")-own
+    rm -rf "$sources"
+    fetch "$version" "$sources"
+    cd "$sources"
     run cargo test --release
 }
 
-case ${1-} in
-test) tests "${2:?usage: consumers.sh test VERSION}" ;;
-own) own "${2:?usage: consumers.sh own VERSION}" ;;
+version=${2-}
+case ${1-}${version:+ VERSION} in
+"test VERSION")
+    patched "$version"
+    run cargo test --release --features cuda-supraseal
+    ;;
+"own VERSION") own "$version" ;;
+"sources VERSION")
+    patched "$version" >&2
+    folder "$version"
+    ;;
 *)
-    sed -n '3,8s/^# \{0,1\}//p' "$0"
+    sed -n '3,9s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

@@ -83,6 +83,11 @@ pub use cuzk_sys as sys;
 #[doc = include_str!("../../../../README.md")]
 struct Readme;
 
+/// And those of its page about Rust.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/rust.md")]
+struct Page;
+
 /// Compiles only if every type crosses threads.
 #[allow(dead_code)]
 fn everything_crosses_threads() {
