@@ -179,10 +179,11 @@ func (c budgeted) prove(t *testing.T, budget uint64, large *madeCircuit, beside 
 	crossed := uint64(len(large.Assignment().A)+len(large.Assignment().B))*launch.FrBytes +
 		uint64(len(large.set.Points.H))*launch.G1.AffineBytes()
 	assert.GreaterOrEqual(t, m.UploadedBytes, uint64(c.partitions)*crossed, "rows and the points of h crossed the bus for each partition")
+	assert.GreaterOrEqual(t, m.Streamed, uint64(c.partitions), "no set of that size was on the card")
 	t.Logf("2^%d: %d partitions and %d smaller ones in %.1f s, %.1f ms each; budget %d MiB, peak %d MiB; "+
-		"%.1f GB uploaded, %d MiB of host memory pinned; the set has %d MiB",
+		"%.1f GB uploaded, %d partitions streamed, %d MiB of sets in host memory; the set has %d MiB",
 		c.log, c.partitions, others, took.Seconds(), took.Seconds()*1e3/float64(c.partitions), budget/mib, peak/mib,
-		float64(m.UploadedBytes)/1e9, m.PinnedBytes/mib, large.setBytes()/mib)
+		float64(m.UploadedBytes)/1e9, m.Streamed, m.HostSetBytes/mib, large.setBytes()/mib)
 }
 
 // setBytes is what a set takes on a card.
