@@ -80,7 +80,7 @@ func tiledSizes() []tiledSize {
 		{255, []int{100}, 0}, {256, []int{64, 256}, 0}, {257, []int{256, 1000}, 256}}
 	if onCard() && !testing.Short() {
 		s = append(s, tiledSize{16383, []int{4096, 16384}, 4096}, tiledSize{16384, []int{4096, 1000}, 1000},
-			tiledSize{16385, []int{16384, 4096}, 16384}, tiledSize{1<<20 + 1, []int{1 << 19, 1 << 18}, 1 << 18})
+			tiledSize{16385, []int{16384, 4096}, 16384}, tiledSize{1<<17 + 1, []int{1 << 16, 1 << 15}, 1 << 16})
 	}
 	return s
 }
