@@ -25,7 +25,7 @@ import (
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
-var timelines = flag.String("timelines", "", "folder in which TestBudgets records a timeline of each size, as budget-22.json")
+var timelines = flag.String("timelines", "", "folder in which TestBudgets records a timeline of each size, as 22.json")
 
 // budgeted is a size of circuit and how much of it is proved in a small budget.
 type budgeted struct {
@@ -162,7 +162,7 @@ func (c budgeted) prove(t *testing.T, budget uint64, large *madeCircuit, beside 
 		circuits = append(circuits, added)
 	}
 	if *timelines != "" {
-		require.NoError(t, timeline.Start(filepath.Join(*timelines, fmt.Sprintf("budget-%d.json", c.log))))
+		require.NoError(t, timeline.Start(filepath.Join(*timelines, fmt.Sprintf("%d.json", c.log))))
 		defer func() { require.NoError(t, timeline.Stop()) }()
 	}
 	watch := r.watchMemory()

@@ -12,7 +12,7 @@
 set -u
 
 standard="info golden messages small kernels setup jobs circuits budget leaks lost neighbours hostmemory memcheck racecheck times"
-# Also: staging (locks beside 16 copying goroutines and the default), device (tests of package cuda), kerneltimes (time of each kernel), large (2^26 and 2^27), initcheck, synccheck
+# Also: staging (locks beside 16 copying goroutines and the default), device (tests of package cuda), kerneltimes (time of each kernel), large (2^26 and 2^27), capped (2^27 within 16 GiB), initcheck, synccheck
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 carried=$root/build/gpu
@@ -51,11 +51,11 @@ if [ $simulated = 1 ]; then
     # cuzk-bench loads the simulator by name; tests set it up themselves.
     "$root/tests/cudasim/build.sh" >>"$log" 2>&1 || exit 1
     simulator=(env "CUZK_CUDA_LIB=$root/build/cudasim/libcuda.so.1" "CUZK_KERNELS=$root/build/cudasim/images")
-    sizes=4,6 large_sizes=7 few=2 many=3 lock_sizes=6 budget_timelines="budget-7 budget-9"
+    sizes=4,6 large_sizes=7 few=2 many=3 lock_sizes=6 budget_timelines="budget/7 budget/9" capped_size=7
 else
     export CUZK_REQUIRE_GPU=1
     simulator=()
-    sizes=14,16,18,20,22,24 large_sizes=26,27 few=20 many=60 lock_sizes=22,24 budget_timelines="budget-22 budget-24"
+    sizes=14,16,18,20,22,24 large_sizes=26,27 few=20 many=60 lock_sizes=22,24 budget_timelines="budget/22 budget/24" capped_size=27
 fi
 
 skipped=77 # exit code of a section that is for a card only
@@ -130,10 +130,11 @@ run_section() {
     jobs) tests 120 gpu.test -test.run '^(TestWitnesses|TestDifferent)' ;;
     circuits) tests 300 gpu.test -test.run '^TestCircuits$' -smallest "$from" -largest "$to" ;;
     budget)
-        rm -rf "$OUT/timelines" && mkdir -p "$OUT/timelines" || return 1
+        rm -rf "$OUT/timelines/budget" && mkdir -p "$OUT/timelines/budget" || return 1
         # shellcheck disable=SC2086 # words
-        tests 110 gpu.test -test.run '^TestBudgets$' -timelines "$OUT/timelines" && figures $budget_timelines
+        tests 110 gpu.test -test.run '^TestBudgets$' -timelines "$OUT/timelines/budget" && figures $budget_timelines
         ;;
+    capped) GOMEMLIMIT=60GiB timed 240 capped -budget 16384 -sizes "$capped_size" -workers 3 -n 9 ;;
     # The image breaks contexts; it is read by this test alone.
     lost) CUZK_FAULT_IMAGE=$carried/fault.fatbin tests 60 gpu.test -test.run '^(TestLostCard|TestCardLost|TestTheFaultKernel)' ;;
     neighbours) tests 60 gpu.test -test.run '^(TestNeighbour|TestTwoProcesses)' ;;
@@ -184,13 +185,13 @@ for section in $sections; do
     # What each says in short, whatever the result.
     case $section in
     info) echo "$part" | tail -n +2 ;;
-    times | staging) echo "$part" | grep -E '^\| |^timeline |^ +(memory|compute) lock ' | cut -d'|' -f1-12 ;;
+    times | staging | capped) echo "$part" | grep -E '^\| |^timeline |^  (GPU idle|uploads)|^ +(memory|compute) lock ' | cut -d'|' -f1-12 ;;
     large) echo "$part" | grep '^| ' | cut -d'|' -f1-12 ;;
     lost) echo "$part" | grep -oE '(illegal|misaligned|assertion|trap)[a-z ]*: the (driver|job) says: .{0,200}|before \{.*' ;;
     neighbours) echo "$part" | grep -oE 'neighbours_test.go:[0-9]+: .{0,300}' ;;
     setup) echo "$part" | grep -oE '2\^[0-9]+: circuit.*' ;;
     circuits) echo "$part" | grep -oE '2\^[0-9]+: [0-9]+ kinds.*' | tail -n 5 ;;
-    budget) echo "$part" | grep -oE '^timeline budget.*|2\^[0-9]+: [0-9]+ partitions.*|one job needs.*|vram: job needs.*|^  (window|GPU idle|uploads).*|^ +(memory|compute) lock .*' ;;
+    budget) echo "$part" | grep -oE '^timeline .*|2\^[0-9]+: [0-9]+ partitions.*|one job needs.*|vram: job needs.*|^  (window|GPU idle|uploads).*|^ +(memory|compute) lock .*' ;;
     leaks) echo "$part" | grep -oE 'before \{.*' ;;
     memcheck | racecheck | initcheck | synccheck) echo "$part" | grep -oE 'ERROR SUMMARY.*|RACECHECK SUMMARY.*' ;;
     messages) echo "$part" | grep -oE '^ *(no GPU: |messages_test.go:[0-9]+: engine: ).{0,220}' ;;
