@@ -35,6 +35,9 @@ type pinning struct {
 
 func newHostPins() *hostPins { return &hostPins{blocks: map[*byte]*pinnedBlock{}} }
 
+// alreadyRegistered is CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED.
+const alreadyRegistered driver.Result = 712
+
 var errNoneOpen = errors.New("cuda: no GPU is open")
 
 var _ backend.HostPinner = (*Provider)(nil)
@@ -128,7 +131,16 @@ func (p *pinning) pin(memory []byte) (err error) {
 			return err
 		}
 	}
-	err = p.thread.Do(func(b *driver.Bound) error { return b.HostRegister(memory) })
+	err = p.thread.Do(func(b *driver.Bound) error {
+		err := b.HostRegister(memory)
+		if driver.Is(err, alreadyRegistered) {
+			// With a context that is gone, whose end should have ended that.
+			if err = b.HostUnregister(memory); err == nil {
+				err = b.HostRegister(memory)
+			}
+		}
+		return err
+	})
 	if err == nil {
 		p.bytes.Add(uint64(len(memory)))
 	}

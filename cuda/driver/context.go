@@ -190,7 +190,7 @@ func (t *Thread) end() {
 // Close destroys the context, waiting for everything that runs on it: all its
 // memory, streams and modules go with it. Later calls of Do return ErrClosed.
 // If the driver refuses, the context is as it was and Close may be called
-// again; the error of a lost context is no refusal.
+// again; the error of a lost context is no refusal, nor that there is none.
 func (c *Context) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -207,7 +207,7 @@ func (c *Context) Close() error {
 	err := c.main.Do(func(*Bound) error {
 		return c.d.fail(c.d.fn.CtxDestroy(c.handle), c.dev.Ordinal, "cuCtxDestroy", "")
 	})
-	if err != nil && !Sticky(err) {
+	if err != nil && !Sticky(err) && !Is(err, invalidContext) && !Is(err, contextIsDestroyed) {
 		c.mu.Lock()
 		c.closed = false
 		c.mu.Unlock()

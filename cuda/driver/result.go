@@ -19,6 +19,9 @@ const (
 	ErrorNotFound     Result = 500
 	ErrorNotReady     Result = 600
 
+	invalidContext     Result = 201
+	contextIsDestroyed Result = 709
+
 	ErrorHostMemoryAlreadyRegistered Result = 712
 )
 

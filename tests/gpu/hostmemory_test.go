@@ -11,7 +11,6 @@ import (
 	"github.com/libcuzk/libcuzk/cuda"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/synth"
-	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
 // rowsIn copies rows to the beginning of memory.
@@ -49,11 +48,9 @@ func TestPinnedHostMemory(t *testing.T) {
 		assert.EqualValues(t, before+uint64(bytes), r.pinnedBytes())
 	}
 	prove()
-	if r.sim != nil {
-		r.sim.Fault(cudasim.Fault{Call: cudasim.RunKernel, Nth: 1, Code: 700})
-		prove()
-		assert.EqualValues(t, 1, r.Metrics().Devices[0].Resets)
-	}
+	require.Error(t, r.strike(faults[0]))
+	prove()
+	assert.EqualValues(t, 1, r.Metrics().Devices[0].Resets)
 	require.NoError(t, r.FreeHost(unsafe.SliceData(memory)))
 	assert.Equal(t, before, r.pinnedBytes())
 }

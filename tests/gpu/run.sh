@@ -55,7 +55,7 @@ if [ $simulated = 1 ]; then
 else
     export CUZK_REQUIRE_GPU=1
     simulator=()
-    sizes=14,16,18,20,22,24 large_sizes=26,27 few=20 many=60 lock_sizes=22,24 budget_timelines="budget/22 budget/24" capped_size=27
+    sizes=14,16,18,20,22,24 large_sizes=26,27 few=20 many=30 lock_sizes=22,24 budget_timelines="budget/22 budget/24" capped_size=27
 fi
 
 skipped=77 # exit code of a section that is for a card only
@@ -135,10 +135,10 @@ run_section() {
         tests 110 gpu.test -test.run '^TestBudgets$' -timelines "$OUT/timelines/budget" && figures $budget_timelines
         ;;
     capped) GOMEMLIMIT=60GiB timed 240 capped -budget 16384 -sizes "$capped_size" -workers 3 -n 9 ;;
-    # The image breaks contexts; it is read by this test alone.
+    # The image breaks contexts; it is read by these two alone.
     lost) CUZK_FAULT_IMAGE=$carried/fault.fatbin tests 60 gpu.test -test.run '^(TestLostCard|TestCardLost|TestTheFaultKernel)' ;;
     neighbours) tests 60 gpu.test -test.run '^(TestNeighbour|TestTwoProcesses)' ;;
-    hostmemory) tests 30 gpu.test -test.run '^TestPinnedHostMemory$' ;;
+    hostmemory) CUZK_FAULT_IMAGE=$carried/fault.fatbin tests 30 gpu.test -test.run '^TestPinnedHostMemory$' ;;
     leaks) tests 120 gpu.test -test.run '^(TestAThousand|TestEngines)' ;;
     memcheck | racecheck | initcheck | synccheck) sanitizer "$1" ;;
     times) timed 200 times -sizes $sizes -workers 1,3 -n $few ;;
