@@ -23,11 +23,15 @@ type hostPoints struct {
 
 	// Guarded by pinnedPoints.mu.
 
-	holders  int      // devices that know the set, and tasks that use it
-	readers  int      // jobs that may have copies and kernels which read the points
-	busy     bool     // being registered or taken back
-	by       *session // registered by its context, or about to be
-	sections [][]byte // as registered
+	holders int      // devices that know the set, and tasks that use it
+	readers int      // jobs that may have copies and kernels which read the points
+	busy    bool     // being registered or taken back
+	by      *session // whose context registers; nil: nothing is registered
+
+	// Belong to whoever has set busy; else guarded as the above.
+
+	sections [][]byte
+	pinned   [len(allSections)]bool
 }
 
 // pinnedPoints are all of them. What is waited for here is a card of which all
@@ -61,7 +65,7 @@ func pointsAreChangedLocked() {
 }
 
 // letGo ends a hold. The last one takes the registration back and releases the
-// set; it waits for no kernel. An error leaves the registration to its context.
+// set; it waits for no kernel.
 func (h *hostPoints) letGo() error {
 	pinnedPoints.mu.Lock()
 	h.holders--
@@ -74,13 +78,10 @@ func (h *hostPoints) letGo() error {
 	if by := h.by; by != nil && h.holders == 0 {
 		h.busy = true
 		pinnedPoints.mu.Unlock()
-		err := by.on(sched.Load, func(b *driver.Bound, _ driver.Stream) error { return unregister(b, h.sections) })
+		// What the driver refuses to unpin stays with its context.
+		_ = by.on(sched.Load, func(b *driver.Bound, _ driver.Stream) error { return h.unpin(b) })
 		pinnedPoints.mu.Lock()
-		h.busy = false
-		if err == nil {
-			h.by = nil
-		}
-		pointsAreChangedLocked()
+		h.notBusyLocked()
 	}
 	unused := h.forgetLocked()
 	pinnedPoints.mu.Unlock()
@@ -88,6 +89,15 @@ func (h *hostPoints) letGo() error {
 		return nil
 	}
 	return h.params.Release()
+}
+
+// notBusyLocked ends a registration, or its end.
+func (h *hostPoints) notBusyLocked() {
+	h.busy = false
+	if !slices.Contains(h.pinned[:], true) {
+		h.by = nil
+	}
+	pointsAreChangedLocked()
 }
 
 // forgetLocked drops a set that nobody holds and nothing has registered. If it
@@ -115,15 +125,18 @@ func (h *hostPoints) read(ctx context.Context, s *session) (done func(), err err
 		var registered chan error
 		switch {
 		case h.busy: // wait
-		case h.by != nil:
+		case h.isWhole():
 			h.readers++
 			pinnedPoints.mu.Unlock()
 			return h.doneReading, nil
 		default:
-			h.busy, h.by, h.sections = true, s, sections
+			if h.busy, h.sections = true, sections; h.by == nil {
+				h.by = s
+			}
 			registered, changed = make(chan error, 1), nil
+			by := h.by
 			// It cannot be cancelled, but the job can.
-			go func() { registered <- h.register(s) }()
+			go func() { registered <- h.register(by) }()
 		}
 		pinnedPoints.mu.Unlock()
 		select {
@@ -145,59 +158,79 @@ func (h *hostPoints) doneReading() {
 	pointsAreChangedLocked()
 }
 
-// isPinned reports whether the points are registered now.
+// isWhole reports whether all sections are registered; of one set only what
+// the driver refused to unpin may be.
+func (h *hostPoints) isWhole() bool {
+	if h.sections == nil {
+		return false
+	}
+	for i, section := range h.sections {
+		if len(section) > 0 && !h.pinned[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// isPinned reports whether the points can be read now.
 func (h *hostPoints) isPinned() bool {
 	pinnedPoints.mu.Lock()
 	defer pinnedPoints.mu.Unlock()
-	return h.by != nil && !h.busy
+	return !h.busy && h.isWhole()
 }
 
 // register pins the sections on the thread of the load stream, which no job
 // waits for. Measured on an H200 host: 36 ms a GiB, also under a kernel.
-func (h *hostPoints) register(s *session) error {
-	err := s.on(sched.Load, func(b *driver.Bound, _ driver.Stream) error {
-		for i, section := range h.sections {
-			if err := registerOne(b, section); err != nil {
-				return errors.Join(err, unregister(b, h.sections[:i]))
-			}
+func (h *hostPoints) register(by *session) error {
+	err := by.on(sched.Load, func(b *driver.Bound, _ driver.Stream) error {
+		err := h.pin(b)
+		if err != nil {
+			err = errors.Join(err, h.unpin(b))
 		}
-		return nil
+		return err
 	})
-	pinnedPoints.mu.Lock()
-	defer pinnedPoints.mu.Unlock()
-	h.busy = false
 	if err != nil {
-		h.by = nil
 		err = fmt.Errorf("cuda: pinning %d bytes of host memory for parameters %s, which do not fit the memory budget beside a job: %w "+
 			"(raise CUZK_VRAM_BUDGET so that they stay on the card, or let the process lock that much memory)",
 			h.params.PointBytes(), h.params.Name(), err)
 	}
-	pointsAreChangedLocked()
+	pinnedPoints.mu.Lock()
+	defer pinnedPoints.mu.Unlock()
+	h.notBusyLocked()
 	return err
 }
 
-// registerOne registers one section, if it has points.
-func registerOne(b *driver.Bound, section []byte) error {
-	if len(section) == 0 {
-		return nil
-	}
-	err := b.HostRegister(section)
-	if driver.Is(err, driver.ErrorHostMemoryAlreadyRegistered) {
-		// By a context that has been destroyed since: nobody else registers it.
-		if err = b.HostUnregister(section); err == nil {
-			err = b.HostRegister(section)
+// pin registers the sections that have points and are not registered.
+func (h *hostPoints) pin(b *driver.Bound) error {
+	for i, section := range h.sections {
+		if len(section) == 0 || h.pinned[i] {
+			continue
 		}
+		err := b.HostRegister(section)
+		if driver.Is(err, driver.ErrorHostMemoryAlreadyRegistered) {
+			// By a context that is gone: nobody else registers this memory.
+			if err = b.HostUnregister(section); err == nil {
+				err = b.HostRegister(section)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		h.pinned[i] = true
 	}
-	return err
+	return nil
 }
 
-// unregister takes registrations back, and goes on after errors.
-func unregister(b *driver.Bound, sections [][]byte) error {
+// unpin takes registrations back, and goes on after errors.
+func (h *hostPoints) unpin(b *driver.Bound) error {
 	var failed error
-	for _, section := range sections {
-		if len(section) > 0 {
-			failed = errors.Join(failed, b.HostUnregister(section))
+	for i, section := range h.sections {
+		if !h.pinned[i] {
+			continue
 		}
+		err := b.HostUnregister(section)
+		failed = errors.Join(failed, err)
+		h.pinned[i] = err != nil
 	}
 	return failed
 }
@@ -252,28 +285,25 @@ func bytesPinnedBy(s *session) (n uint64) {
 	pinnedPoints.mu.Lock()
 	defer pinnedPoints.mu.Unlock()
 	for _, h := range pinnedPoints.sets {
-		if h.by == s && !h.busy {
+		if h.by == s && !h.busy && h.isWhole() {
 			n += uint64(h.params.PointBytes())
 		}
 	}
 	return n
 }
 
-// takenBack ends what pinnedBy has begun. gone: the registrations are, with
-// their context if not before; else they stay with it.
-func takenBack(mine []*hostPoints, gone bool) error {
+// takenBack ends what pinnedBy has begun. What the driver has refused to take
+// back goes with the context: the next one to register the memory finds out.
+func takenBack(mine []*hostPoints) error {
 	pinnedPoints.mu.Lock()
 	var unused []*hostPoints
 	for _, h := range mine {
-		h.busy = false
-		if gone {
-			h.by = nil
-		}
+		h.pinned = [len(allSections)]bool{}
+		h.notBusyLocked()
 		if h.forgetLocked() {
 			unused = append(unused, h)
 		}
 	}
-	pointsAreChangedLocked()
 	pinnedPoints.mu.Unlock()
 	var failed error
 	for _, h := range unused {

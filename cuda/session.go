@@ -127,15 +127,11 @@ func (h *holding) tablesFor(ctx context.Context, logSize uint32) (launch.Tables,
 // refuses most calls. What the driver refuses stays for another call.
 func (s *session) close() error {
 	pinned := pinnedBy(s)
-	unpinned := false
 	err := s.watch.Do(func(b *driver.Bound) error {
 		failed := b.SynchronizeDeviceWide()
-		var kept error
 		for _, h := range pinned {
-			kept = errors.Join(kept, unregister(b, h.sections))
+			failed = errors.Join(failed, h.unpin(b))
 		}
-		unpinned = kept == nil
-		failed = errors.Join(failed, kept)
 		for _, r := range []*ring{s.uploads, s.loads, s.tiles} {
 			if r != nil {
 				failed = errors.Join(failed, r.release(b))
@@ -156,7 +152,7 @@ func (s *session) close() error {
 		err = nil
 	}
 	err = errors.Join(err, s.host.detach(s.pinning), s.lanes.close())
-	return errors.Join(err, takenBack(pinned, unpinned || s.context.Closed()))
+	return errors.Join(err, takenBack(pinned))
 }
 
 // freeOnce frees p unless it is none, and sets it to none.

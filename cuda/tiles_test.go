@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/gv"
 	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
@@ -250,6 +251,85 @@ func TestHostMemoryThatCannotBePinned(t *testing.T) {
 	got, err := sums(t.Context(), d, p)
 	require.NoError(t, err)
 	p.check(t, got)
+}
+
+// TestHostMemoryThatStaysPinned drops a set that the driver does not unpin: that
+// is tried again when the context ends, and the set released only then.
+func TestHostMemoryThatStaysPinned(t *testing.T) {
+	if onCard() {
+		t.Skip("faults on demand need the simulator")
+	}
+	p := makeProven(t, synth.Dense(60, 3), 1)
+	require.NoError(t, p.params.Retain())
+	d, sim := open(t, streamingOptions(t, p), cudasim.Config{})
+	got, err := sums(t.Context(), d, p)
+	require.NoError(t, err)
+	p.check(t, got)
+	sim.Fault(cudasim.Fault{Call: "cuMemHostUnregister", Nth: 2, Code: 999})
+	d.Drop(p.params)
+	require.NotEmpty(t, sim.Report().Struck)
+	sim.ClearFaults()
+	got, err = sums(t.Context(), d, p)
+	require.NoError(t, err, "the set is used again")
+	p.check(t, got)
+	d.Drop(p.params)
+	require.NoError(t, d.Close())
+	require.NoError(t, p.params.Release())
+	assert.Empty(t, pinnedPoints.sets)
+}
+
+// TestHostMemoryThatAnotherContextHasPinned finds a section registered already:
+// so it would be if a registration outlived its context.
+func TestHostMemoryThatAnotherContextHasPinned(t *testing.T) {
+	p := makeProven(t, synth.Dense(60, 3), 1)
+	d, _ := open(t, streamingOptions(t, p), cudasim.Config{})
+	sections, err := p.params.Sections(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, d.current.Load().watch.Do(func(b *driver.Bound) error { return b.HostRegister(sections[2]) }))
+	got, err := sums(t.Context(), d, p)
+	require.NoError(t, err)
+	p.check(t, got)
+}
+
+// TestTwoCardsReadOnePinnedSet closes the card that has pinned a set while the
+// other goes on.
+func TestTwoCardsReadOnePinnedSet(t *testing.T) {
+	if onCard() {
+		t.Skip("needs two cards")
+	}
+	p := makeProven(t, synth.Dense(200, 3), 1)
+	o := streamingOptions(t, p)
+	first, sim := open(t, o, cudasim.Config{Devices: 2})
+	opened, err := NewProvider(o).Open(1)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, opened.Close()) })
+	second := opened.(*device)
+	for _, d := range []*device{first, second} {
+		got, err := sums(t.Context(), d, p)
+		require.NoError(t, err)
+		p.check(t, got)
+		requireStreamed(t, d, 1)
+	}
+	assert.EqualValues(t, 5, sim.Report().Calls["cuMemHostRegister"], "each section once for both")
+	assert.EqualValues(t, p.params.PointBytes(), first.Stats().HostSetBytes)
+	assert.Zero(t, second.Stats().HostSetBytes)
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() {
+			for range 2 {
+				got, err := sums(t.Context(), second, p)
+				if assert.NoError(t, err) {
+					p.check(t, got)
+				}
+			}
+		})
+	}
+	require.NoError(t, first.Close())
+	group.Wait()
+	got, err := sums(t.Context(), second, p)
+	require.NoError(t, err)
+	p.check(t, got)
+	assert.EqualValues(t, p.params.PointBytes(), second.Stats().HostSetBytes)
 }
 
 // TestTilesCrossTheBusUnderKernels looks at the timeline: while one tile is

@@ -33,13 +33,21 @@ const StepVariable = "CUZK_FAULT_STEP"
 // proof takes a fraction of a second.
 const patience = 5 * time.Minute
 
+// Budgets: roomy leaves a golden case's set on the card; what is not the
+// context's and the fixed buffers' in tight holds a job, and no set beside it.
+const (
+	roomy = 1 << 30
+	tight = (522 + 36 + 4) << 20
+)
+
 // partition is a golden case with its expected proof.
 type partition struct {
 	params *srs.Params
 	file   *gv.File
+	budget uint64
 }
 
-func read(t *testing.T, name string) partition {
+func read(t *testing.T, name string, budget uint64) partition {
 	t.Helper()
 	cases, err := golden.Small()
 	require.NoError(t, err)
@@ -52,7 +60,7 @@ func read(t *testing.T, name string) partition {
 		t.Cleanup(func() { assert.NoError(t, params.Release()) })
 		file, err := gv.Read(c.Witnesses[0])
 		require.NoError(t, err)
-		return partition{params, file}
+		return partition{params, file, budget}
 	}
 	t.Fatalf("no golden case %q", name)
 	return partition{}
@@ -93,7 +101,7 @@ var errWrong = errors.New("wrong result")
 // attempt opens a device, proves with faults striking, proves again without them, and closes it.
 func (p partition) attempt(t *testing.T, sim *cudasim.Sim, fault cudasim.Fault) (failed error) {
 	t.Helper()
-	d, err := cuda.NewProvider(cuda.Options{BudgetBytes: 1 << 30}).Open(0)
+	d, err := cuda.NewProvider(cuda.Options{BudgetBytes: p.budget}).Open(0)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
@@ -106,6 +114,8 @@ func (p partition) attempt(t *testing.T, sim *cudasim.Sim, fault cudasim.Fault) 
 		again = p.prove(d)
 	}
 	require.NoError(t, again, "the proof after the fault (which gave: %v)", failed)
+	streamed := d.(backend.Reporter).Stats().Streamed
+	assert.Equal(t, p.budget == tight, streamed > 0, "%d proofs were streamed", streamed)
 	d.Drop(p.params)
 	return errors.Join(failed, wrap("close", d.Close()))
 }
@@ -114,7 +124,7 @@ func (p partition) attempt(t *testing.T, sim *cudasim.Sim, fault cudasim.Fault) 
 // then is the driver's, but every call must return, and say why.
 func (p partition) attemptForGood(_ *testing.T, sim *cudasim.Sim, _ cudasim.Fault) error {
 	sim.AllowLeftOver()
-	d, err := cuda.NewProvider(cuda.Options{BudgetBytes: 1 << 30}).Open(0)
+	d, err := cuda.NewProvider(cuda.Options{BudgetBytes: p.budget}).Open(0)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
@@ -142,18 +152,27 @@ func TestEveryCallFails(t *testing.T) {
 	require.NoError(t, err)
 	for name, test := range map[string]struct {
 		golden string
+		budget uint64
 		step   uint64
 		fault  cudasim.Fault
 	}{
-		"out of memory, golden one":           {"one", 1, cudasim.Fault{Code: 2}},
-		"the card is lost, golden one":        {"one", 3, cudasim.Fault{Code: 719, Sticky: true}},
-		"an unknown error, golden one":        {"one", 3, cudasim.Fault{Code: 999}},
-		"for good from a call on, golden one": {"one", 7, cudasim.Fault{Code: 999, FromThenOn: true}},
-		"a kernel fails as it runs":           {"one", 1, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}},
-		"a copy fails as it runs":             {"one", 1, cudasim.Fault{Call: cudasim.RunCopy, Code: 214}},
-		"a neighbour takes what is free":      {"one", 1, cudasim.Fault{Call: "cuMemCreate", SeizeBytes: 1 << 40, Code: 2}},
-		"out of memory, golden two":           {"two", 50, cudasim.Fault{Code: 2}},
-		"the card is lost, golden two":        {"two", 50, cudasim.Fault{Code: 719, Sticky: true}},
+		"out of memory, golden one":           {"one", roomy, 1, cudasim.Fault{Code: 2}},
+		"the card is lost, golden one":        {"one", roomy, 3, cudasim.Fault{Code: 719, Sticky: true}},
+		"an unknown error, golden one":        {"one", roomy, 3, cudasim.Fault{Code: 999}},
+		"for good from a call on, golden one": {"one", roomy, 7, cudasim.Fault{Code: 999, FromThenOn: true}},
+		"a kernel fails as it runs":           {"one", roomy, 1, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}},
+		"a copy fails as it runs":             {"one", roomy, 1, cudasim.Fault{Call: cudasim.RunCopy, Code: 214}},
+		"a neighbour takes what is free":      {"one", roomy, 1, cudasim.Fault{Call: "cuMemCreate", SeizeBytes: 1 << 40, Code: 2}},
+		"out of memory, golden two":           {"two", roomy, 50, cudasim.Fault{Code: 2}},
+		"the card is lost, golden two":        {"two", roomy, 50, cudasim.Fault{Code: 719, Sticky: true}},
+		"out of memory, streamed":             {"one", tight, 3, cudasim.Fault{Code: 2}},
+		"the card is lost, streamed":          {"one", tight, 7, cudasim.Fault{Code: 719, Sticky: true}},
+		"an unknown error, streamed":          {"one", tight, 7, cudasim.Fault{Code: 999}},
+		"for good from a call on, streamed":   {"one", tight, 11, cudasim.Fault{Code: 999, FromThenOn: true}},
+		"a kernel fails as it runs, streamed": {"one", tight, 3, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}},
+		"a copy fails as it runs, streamed":   {"one", tight, 1, cudasim.Fault{Call: cudasim.RunCopy, Code: 214}},
+		"pinning fails, streamed":             {"two", tight, 1, cudasim.Fault{Call: "cuMemHostRegister", Code: 2}},
+		"out of memory, two streamed":         {"two", tight, 61, cudasim.Fault{Code: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := test.step
@@ -166,7 +185,7 @@ func TestEveryCallFails(t *testing.T) {
 				require.Positive(t, n, StepVariable)
 				step = n
 			}
-			p := read(t, test.golden)
+			p := read(t, test.golden, test.budget)
 			struck, failures, wrong := 0, 0, 0
 			for nth := uint64(1); wrong < tooMany; nth += step {
 				fault := test.fault
