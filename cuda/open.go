@@ -83,6 +83,17 @@ func openAsking(card *driver.Device, images *image.Set, options Options) (backen
 	return nil, nil
 }
 
+// budgetText says, after a refusal, where a budget comes from that nothing sets.
+func (d *device) budgetText() string {
+	switch {
+	case d.options.budget(d.card.Bytes) != 0:
+		return ""
+	case d.options.MemoryWait > 0:
+		return "; no budget is set, so it is the whole card less a reserve"
+	}
+	return "; no budget is set, so it is what was free when the card was opened, less a reserve" + d.current.Load().free()
+}
+
 // isDeviceMemory reports whether err says that the card has too little memory
 // left: cuMemHostAlloc's is the machine's.
 func isDeviceMemory(err error) bool {

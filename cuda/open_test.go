@@ -10,6 +10,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/synth"
 	"github.com/libcuzk/libcuzk/engine/vram"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
@@ -43,6 +44,19 @@ func TestOpeningACardThatANeighbourFills(t *testing.T) {
 			assert.ErrorContains(t, err, strconv.Itoa(cardBytes)+" bytes")
 		})
 	}
+	t.Run("a job is refused because of what was free", func(t *testing.T) {
+		sim := filled(t, contextBytes+loadSlots*slotBytes+5<<19)
+		p := makeProven(t, synth.PoRepLike(500, 9), 1)
+		opened, err := NewProvider(Options{}).Open(0)
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, opened.Close()) }()
+		sim.Seize(0, -cardBytes+contextBytes+loadSlots*slotBytes+5<<19) // the neighbour goes
+		_, err = sums(t.Context(), opened, p)
+		var tooLarge *vram.TooLargeError
+		require.ErrorAs(t, err, &tooLarge)
+		assert.ErrorContains(t, err, "no budget is set, so it is what was free when the card was opened")
+		assert.Regexp(t, `; \d{10} of the card's 4294967296 bytes are free$`, err.Error())
+	})
 	t.Run("one that may wait says how long", func(t *testing.T) {
 		const wait = 20 * time.Millisecond
 		filled(t, tooLittle)

@@ -42,8 +42,8 @@ func (d *device) setFor(p *srs.Params) (*cardSet, error) {
 	set := vram.NewSet(p.Name(), bytes)
 	plans, err := newPlans(s, set, d.options, d.jobs.Check)
 	if err != nil {
-		return nil, fmt.Errorf("cuda: gpu%d %s: parameters %s of %d bytes: no job fits, neither beside them nor with them streamed from host memory: %w",
-			d.card.Ordinal, d.card.Name, p.Name(), bytes, err)
+		return nil, fmt.Errorf("cuda: gpu%d %s: parameters %s of %d bytes: no job fits, neither beside them nor with them streamed from host memory: %w%s",
+			d.card.Ordinal, d.card.Name, p.Name(), bytes, err, d.budgetText())
 	}
 	r := &cardSet{params: p, plans: plans, set: set, token: make(chan struct{}, 1)}
 	d.sets[p] = r
