@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -290,7 +290,10 @@ func TestNothingIsLeft(t *testing.T) {
 	assert.Equal(t, before.deviceFree, after.deviceFree, "free device memory")
 	assert.Equal(t, before.descriptors, after.descriptors, "open descriptors")
 	assert.InDelta(t, before.threads, after.threads, 16, "OS threads")
-	assert.Less(t, after.residentKiB, before.residentKiB+before.residentKiB/4, "resident memory, KiB")
+	// Go's heap and the caches of the driver breathe by less; what leaks by
+	// proof would show many times.
+	const slackKiB = 32 << 10
+	assert.Less(t, after.residentKiB, before.residentKiB+slackKiB, "resident memory, KiB")
 }
 
 type held struct {
@@ -301,7 +304,7 @@ type held struct {
 
 func holdings(t *testing.T, d *device) (h held) {
 	t.Helper()
-	runtime.GC()
+	debug.FreeOSMemory()
 	require.NoError(t, d.current.Load().watch.Do(func(b *driver.Bound) (err error) {
 		h.deviceFree, _, err = b.MemInfo()
 		return err
