@@ -31,6 +31,7 @@ type mutation struct {
 
 var (
 	proofs  = []string{"-run", "TestGoldenProofs|TestGeneratedCircuits|TestWorkersWithinABudget", "./cuda"}
+	tiles   = []string{"-run", "TestGoldenProofsStreamed|TestGeneratedCircuitsStreamed", "./cuda"}
 	jobs    = []string{"-run", "TestSchedules", "./tests/cudasim/jobs"}
 	kernels = []string{"-run", "NTT|MSM|Ones", "./cuda/launch"}
 )
@@ -51,6 +52,17 @@ var mutations = map[string]mutation{
 	"kernels of a round do not wait for its values": {
 		"cuda/rounds.go", "if err := j.ticket.Order(sched.Compute, staged); err != nil {",
 		"if err := error(nil); err != nil && staged != nil {", proofs, "cudasim: order",
+	},
+	"a tile is copied over one that kernels have not read": {
+		"cuda/tiles.go", "if err := j.ticket.Order(sched.Tiles, f.added[i-tilePlaces]); err != nil {",
+		"if err := error(nil); err != nil {", tiles, "cudasim: order",
+	},
+	"a tile's kernels do not wait for its copy": {
+		"cuda/tiles.go", "if err := j.ticket.Order(sched.Compute, copied); err != nil {",
+		"if err := error(nil); err != nil && copied != nil {", tiles, "cudasim: ",
+	},
+	"the quotient is handed on before its last tile is sorted": {
+		"cuda/tiles.go", "sorted := lastTouch(calls, h) + 1", "sorted := min(lastTouch(calls, h), 1)", tiles, "cudasim: handed-on",
 	},
 	"the mark of a round's results is recorded on another stream": {
 		"cuda/rounds.go", "r.copied, err = j.ticket.Record(sched.Compute)", "r.copied, err = j.ticket.Record(sched.Download)",
@@ -81,8 +93,16 @@ var mutations = map[string]mutation{
 		kernels, "cudasim: shared-race",
 	},
 	"no barrier before the list of ones is read": {
-		"cuda/kernels/sums/ones.cuh", "        block_barrier();\n        CUZK_NO_UNROLL\n        for (u32 i = thread_x(); i < count",
-		"        CUZK_NO_UNROLL\n        for (u32 i = thread_x(); i < count", kernels, "cudasim: shared-race",
+		"cuda/kernels/sums/ones.cuh", "        block_barrier();\n        // A warp at a time", "        // A warp at a time",
+		kernels, "cudasim: shared-race",
+	},
+	"a tile of a sum forgets the tiles before": {
+		"cuda/kernels/msm/bucket.cuh", "return a.tiled ? global_load(a.buckets, b) : XYZZ", "return XYZZ",
+		kernels, "points in tiles of",
+	},
+	"no barrier before a warp reads the points that its lanes have loaded": {
+		"cuda/kernels/common/platform.cuh", "    warp_barrier();\n    T mine", "    T mine",
+		kernels, "cudasim: ",
 	},
 	"no barrier after the totals of a block's exclusive sums are read": {
 		"cuda/kernels/common/platform.cuh", "total = scratch[WARP];\n    block_barrier();", "total = scratch[WARP];",
