@@ -133,6 +133,35 @@ func TestStreamingBudgets(t *testing.T) {
 	}
 }
 
+// TestTableOfStreamingBudgets is the second table of docs/two-locks.md, "The
+// 16 GiB budget".
+func TestTableOfStreamingBudgets(t *testing.T) {
+	for _, row := range []struct {
+		logSize                 int
+		budgetGiB               float64
+		tiles, tileLog, windows uint32
+		cost                    float64 // against ample memory
+	}{
+		{20, 0.125, 32, 15, 10, 2.1},
+		{22, 0.5, 32, 17, 13, 1.6},
+		{22, 0.7, 16, 18, 16, 1.1},
+		{24, 2, 32, 19, 16, 1.1},
+		{26, 8, 32, 21, 18, 1.15},
+	} {
+		t.Run(fmt.Sprintf("2^%d in %g GiB", row.logSize, row.budgetGiB), func(t *testing.T) {
+			s := shapeOf(porep(row.logSize))
+			_, set := s.sections(0)
+			p, err := planStreaming(s, vram.NewSet("", set), Options{}, within(t, uint64(row.budgetGiB*(1<<30))))
+			require.NoError(t, err)
+			ample, err := planStreaming(s, vram.NewSet("", set), Options{}, func(vram.Need) error { return nil })
+			require.NoError(t, err)
+			h := p.sums[srs.SectionH]
+			assert.Equal(t, []uint32{row.tiles, 1 << row.tileLog, row.windows}, []uint32{h.Tiles(), h.TileN, h.Window()})
+			assert.InDelta(t, row.cost, float64(p.cost())/float64(ample.cost()), 0.05)
+		})
+	}
+}
+
 // TestTableOf16GiB is the table in docs/two-locks.md.
 func TestTableOf16GiB(t *testing.T) {
 	s := shapeOf(porep(27))

@@ -119,6 +119,9 @@ func oneJob(t *testing.T, e *engine.Engine, k known, random *rand.Rand) {
 	}
 }
 
+// fixedMiB is what a context and its fixed buffers take of a card.
+const fixedMiB = 522 + 36
+
 func TestSchedules(t *testing.T) {
 	for name, test := range map[string]struct {
 		sim     cudasim.Config
@@ -129,6 +132,8 @@ func TestSchedules(t *testing.T) {
 		"five workers, memory for two jobs":   {cudasim.Config{}, cuda.Options{BudgetBytes: 750 << 20}, 5},
 		"one worker":                          {cudasim.Config{}, cuda.Options{}, 1},
 		"witnesses that go in rounds":         {cudasim.Config{}, cuda.Options{ListScalars: 100}, 3},
+		"some sets stay, some are streamed":   {cudasim.Config{}, cuda.Options{BudgetBytes: (fixedMiB + 10) << 20}, 3},
+		"all are streamed, two devices":       {cudasim.Config{Devices: 2}, cuda.Options{BudgetBytes: (fixedMiB + 6) << 20, ListScalars: 100}, 3},
 	} {
 		for seed := range uint64(seeds(t)) {
 			t.Run(name+", seed "+strconv.FormatUint(seed+1, 10), func(t *testing.T) {
@@ -143,6 +148,14 @@ func TestSchedules(t *testing.T) {
 				}
 				schedule(t, e, cases, seed)
 				r := sim.Report()
+				var streamed uint64
+				for _, d := range e.Metrics().Devices {
+					streamed += d.Streamed
+				}
+				t.Logf("%d partitions were streamed", streamed)
+				if !strings.Contains(name, "some") { // there it depends on which come first
+					assert.Equal(t, strings.Contains(name, "streamed"), streamed > 0)
+				}
 				assert.Empty(t, r.DeviceWide, "no job waits for the whole device")
 				if budget := test.options.BudgetBytes; budget != 0 {
 					assert.LessOrEqual(t, r.Devices[0].Peak, budget)
