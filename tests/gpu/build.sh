@@ -11,7 +11,6 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 out=$root/build/gpu
 most_mib=60
-fault_arch=80 # PTX, which runs on all newer cards
 cd "$root"
 
 if [ "${CUZK_GPU_KERNELS:-}" != as-is ]; then
@@ -36,7 +35,12 @@ nvcc=
 for place in "$(command -v nvcc)" "${CUDA_HOME:-}/bin/nvcc" .tools/cuda/lib/python3*/site-packages/nvidia/cu13/bin/nvcc; do
     [ -n "$nvcc" ] || [ ! -x "$place" ] || nvcc=$place
 done
-"$nvcc" -std=c++17 -gencode "arch=compute_$fault_arch,code=compute_$fault_arch" --fatbin -o "$out/fault.fatbin" tests/gpu/fault/fault.cu
+gencode=
+for arch in ${CUZK_CUDA_ARCHS:-90}; do
+    gencode="$gencode -gencode arch=compute_$arch,code=sm_$arch"
+done
+# shellcheck disable=SC2086 # options are words
+"$nvcc" -std=c++17 $gencode --fatbin -o "$out/fault.fatbin" tests/gpu/fault/fault.cu
 
 for package in cuda/launch cuda/setup cuda tests/gpu; do
     program "$(basename "$package").test" "$package" test -c
