@@ -189,10 +189,10 @@ func (h *hostPoints) register(by *session) error {
 		}
 		return err
 	})
-	if err != nil {
-		err = fmt.Errorf("cuda: pinning %d bytes of host memory for parameters %s, which do not fit the memory budget beside a job: %w "+
+	if err != nil && !driver.Sticky(err) {
+		err = fmt.Errorf("cuda: pinning %d bytes of host memory for parameters %s, which do not fit the memory budget beside a job: %w: %w "+
 			"(raise CUZK_VRAM_BUDGET so that they stay on the card, or let the process lock that much memory)",
-			h.params.PointBytes(), h.params.Name(), err)
+			h.params.PointBytes(), h.params.Name(), srs.ErrMemory, err)
 	}
 	pinnedPoints.mu.Lock()
 	defer pinnedPoints.mu.Unlock()

@@ -245,6 +245,7 @@ func TestHostMemoryThatCannotBePinned(t *testing.T) {
 	sim.Fault(cudasim.Fault{Call: "cuMemHostRegister", Nth: 3, Code: 2})
 	_, err := sums(t.Context(), d, p)
 	require.ErrorContains(t, err, "cuMemHostRegister")
+	assert.ErrorIs(t, err, srs.ErrMemory)
 	assert.ErrorContains(t, err, "raise CUZK_VRAM_BUDGET")
 	assert.ErrorContains(t, err, p.params.Name())
 	sim.ClearFaults()
