@@ -64,7 +64,7 @@ var deviceNumbers = []struct {
 		prometheus.GaugeValue, func(d *engine.DeviceMetrics) uint64 { return d.BudgetBytes }},
 	{describe("vram_mapped_bytes", "Physical device memory mapped for jobs and parameter sets."),
 		prometheus.GaugeValue, func(d *engine.DeviceMetrics) uint64 { return d.MappedBytes }},
-	{describe("pinned_host_bytes", "Pinned host memory for copies."),
+	{describe("pinned_host_bytes", "Pinned host memory for copies, and what callers allocated."),
 		prometheus.GaugeValue, func(d *engine.DeviceMetrics) uint64 { return d.PinnedBytes }},
 	{describe("pinned_parameter_bytes", "Pinned host memory with parameter sets that are streamed."),
 		prometheus.GaugeValue, func(d *engine.DeviceMetrics) uint64 { return d.HostSetBytes }},
