@@ -97,7 +97,7 @@ var mutations = map[string]mutation{
 		kernels, "cudasim: shared-race",
 	},
 	"a tile of a sum forgets the tiles before": {
-		"cuda/kernels/msm/bucket.cuh", "return a.tiled ? global_load(a.buckets, b) : XYZZ", "return XYZZ",
+		"cuda/kernels/msm/bucket.cuh", "return a.tiled ?", "return a.tiled && a.run == 0 ?",
 		kernels, "points in tiles of",
 	},
 	"no barrier before a warp reads the points that its lanes have loaded": {
