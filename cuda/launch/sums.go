@@ -6,6 +6,10 @@ const (
 	onesTile = 4096
 	// onesBlocks fills a large card several times over, and leaves few sums.
 	onesBlocks = 2048
+	// onesHostBlocks keeps a bus of 55 GB/s busy many times over, with 3 KiB in
+	// flight for each of their four warps, and leaves a large card's room to the
+	// kernels beside: they wait for the bus most of the time.
+	onesHostBlocks = 256
 )
 
 // None in an array of positions: no point.
@@ -135,7 +139,11 @@ func (s Section) Ones(g Group, points, ones Range, n uint32, scratch, result Ran
 	}
 	l := layout{whole: scratch}
 	sums, partial := l.take(onesBlocks*g.SumBytes()), l.take(sumBlocks*g.SumBytes())
-	grid := min(blocks(uint64(n), onesTile), onesBlocks)
+	most := uint32(onesBlocks)
+	if s.OnHost {
+		most = onesHostBlocks
+	}
+	grid := min(blocks(uint64(n), onesTile), most)
 	args := onesArgs{points: points.Addr, ones: ones.Addr, out: sums.Addr, n: n, base: s.Base}
 	if s.OnHost {
 		args.onHost = 1
