@@ -291,7 +291,9 @@ cuzk_status cuzk_job_start(cuzk_srs srs, const cuzk_assignment *assignments, siz
 cuzk_status cuzk_job_wait(cuzk_job job, uint64_t timeout_ms, cuzk_proof *out);
 
 /* Waits until no a or b of the job is read any more (also true once the job has
- * ended, whatever its outcome). Errors: HANDLE, TIMEOUT. */
+ * ended, whatever its outcome). If the device is lost after this has returned
+ * CUZK_OK, the job cannot be run again by itself and fails with DEVICE_LOST.
+ * Errors: HANDLE, TIMEOUT. */
 cuzk_status cuzk_job_wait_rows(cuzk_job job, uint64_t timeout_ms);
 
 /* Asks the job to stop; cuzk_job_wait then returns CANCELLED, unless it was
