@@ -57,7 +57,7 @@ for version in $versions; do
         rm "$work/kit/bellperson-$version/$name"
     done
 done
-programs curio test --locked --release --manifest-path supraseal-c2-curio/Cargo.toml --tests --no-run
+programs curio test --locked --release --manifest-path supraseal-c2-curio/Cargo.toml --test daemon --test functions --test host_memory --no-run
 programs drop-in test --locked --release -p supraseal-c2 --test golden --no-run
 programs around build --locked --release -p cuzk-bellperson --bin around
 CGO_ENABLED=0 go -C "$root" build -trimpath -ldflags '-s -w' -o "$work/kit/around/cuzk-gen" ./cmd/cuzk-gen
