@@ -192,10 +192,11 @@ func (c *madeCircuit) setBytes() uint64 {
 	return uint64(len(p.H)+len(p.L)+len(p.A)+len(p.BG1))*launch.G1.AffineBytes() + uint64(len(p.BG2))*launch.G2.AffineBytes()
 }
 
-// watchMemory samples what the first device holds until it is called again, and
-// returns the most.
+// watchMemory samples what the first device holds until stop is called, which
+// returns the most. Memory stays mapped for longer than a sample takes; more of
+// them would tell in the lock holds.
 func (r *rig) watchMemory() (stop func() uint64) {
-	const every = time.Millisecond
+	const every = 20 * time.Millisecond
 	done, most := make(chan struct{}), make(chan uint64)
 	go func() {
 		var peak uint64
