@@ -13,7 +13,6 @@
 set -u
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 kit=$root/build/rust-gpu
-here=$kit/unpacked
 OUT=${OUT:-$kit/out}
 
 backend=cuda
@@ -26,7 +25,9 @@ if [ "${1-}" = --cpu ]; then
 fi
 words=("$@")
 
-mkdir -p "$here" "$OUT"
+here=$(mktemp -d) || exit 1
+trap 'rm -rf "$here"' EXIT
+mkdir -p "$OUT"
 python3 -m tarfile -e "$kit/kit.tar.xz" "$here" || exit 1
 log=$OUT/rust.txt
 : >"$log"
