@@ -136,7 +136,13 @@ func (h *hostPoints) read(ctx context.Context, s *session) (done func(), err err
 			registered, changed = make(chan error, 1), nil
 			by := h.by
 			// It cannot be cancelled, but the job can.
-			go func() { registered <- h.register(by) }()
+			go func() {
+				err := h.register(by)
+				if err != nil && by != s { // not this card's trouble, whatever it is
+					err = errors.New(err.Error())
+				}
+				registered <- err
+			}()
 		}
 		pinnedPoints.mu.Unlock()
 		select {

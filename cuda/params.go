@@ -165,9 +165,15 @@ func (d *device) stream(ctx context.Context, r *cardSet) (points *hostPoints, do
 	if err != nil {
 		return nil, nil, err
 	}
-	reading, err := points.read(ctx, d.current.Load())
+	session := d.current.Load()
+	reading, err := points.read(ctx, session)
 	if err != nil {
-		return nil, nil, d.jobs.Noted(errors.Join(err, points.letGo()))
+		err = errors.Join(err, points.letGo())
+		if d.current.Load() == session && !errors.Is(err, driver.ErrClosed) {
+			return nil, nil, d.jobs.Noted(err)
+		}
+		// The card is being reset, or has been meanwhile.
+		return nil, nil, fmt.Errorf("%w: %w", sched.ErrDeviceLost, err)
 	}
 	return points, func() {
 		reading()

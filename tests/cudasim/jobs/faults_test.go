@@ -32,6 +32,9 @@ func randomFault(random *rand.Rand) cudasim.Fault {
 	case 3:
 		return cudasim.Fault{Call: cudasim.AnyCall, Nth: 150 + random.Uint64N(3000), Code: 999}
 	}
+	if random.IntN(2) == 0 {
+		return cudasim.Fault{Call: "cuMemHostRegister", Nth: 1 + random.Uint64N(12), Code: 719, Sticky: true}
+	}
 	return cudasim.Fault{Call: "cuMemCreate", Nth: 1 + random.Uint64N(4), Code: 2}
 }
 
@@ -60,7 +63,11 @@ func TestJobsThroughFaults(t *testing.T) {
 	for seed := range uint64(2 * seeds(t)) {
 		t.Run("seed "+strconv.FormatUint(seed+1, 10), func(t *testing.T) {
 			sim := cudasim.New(t, cudasim.Config{Devices: 2, Seed: seed + 1, Declared: true})
-			e := newEngine(t, cuda.Options{BudgetBytes: 1 << 30}, 3)
+			budget := uint64(1 << 30)
+			if seed%2 == 1 { // sets are streamed
+				budget = (fixedMiB + 6) << 20
+			}
+			e := newEngine(t, cuda.Options{BudgetBytes: budget}, 3)
 			var cases []known
 			for _, name := range []string{"one", "two", "zero"} {
 				c, err := golden.Named(name)
