@@ -89,14 +89,14 @@ func TestGeneratedCircuitsStreamed(t *testing.T) {
 }
 
 // TestMixedTiers proves circuits of two sets at the same time: one stays on the
-// card, the other is too large for that. Memory is for one job of each at most.
+// card, which leaves no room for the other. Memory is for one job of each at most.
 func TestMixedTiers(t *testing.T) {
 	small, large := makeProven(t, synth.Dense(100, 3), 1), makeProven(t, synth.PoRepLike(2000, 9), 2)
 	o := streamingOptions(t, large)
 	o.ListScalars = 150 // dense values go in rounds
-	o.BudgetBytes = leastBudgetFor(t, o, large) + 2*vram.Granule
+	o.BudgetBytes = leastBudgetFor(t, o, large) + vram.Granule // for the small set
 	d, sim := open(t, o, cudasim.Config{Seed: 4, Declared: true})
-	require.NoError(t, d.Load(t.Context(), large.params))
+	require.NoError(t, d.Load(t.Context(), small.params), "first come, first to stay")
 	const workers, rounds = 3, 4
 	var group sync.WaitGroup
 	for w := range workers {
@@ -112,8 +112,8 @@ func TestMixedTiers(t *testing.T) {
 	}
 	group.Wait()
 	u := d.Stats()
-	assert.EqualValues(t, workers*rounds/2, u.Streamed)
-	assert.NotZero(t, u.SetBytes, "the small set stays")
+	assert.EqualValues(t, workers*rounds/2, u.Streamed, "the jobs of the other set")
+	assert.NotZero(t, u.SetBytes, "the small one stays")
 	if sim != nil {
 		r := sim.Report()
 		assert.LessOrEqual(t, r.Devices[0].Peak, o.BudgetBytes)
