@@ -72,6 +72,7 @@ func TestGeneratedCircuitsStreamed(t *testing.T) {
 		"all dense, two tiles":           {synth.Dense(128, 4), 0, 64},
 		"one tile for all":               {synth.PoRepLike(200, 40), 0, 256},
 		"a tile of one point at the end": {synth.Dense(60, 3), 0, 31},
+		"equal points in all tiles":      {duplicates(synth.Dense(200, 3)), 0, 50},
 		"many inputs":                    {synth.PoRepLike(500, 300), 0, 100},
 		"the list overflows":             {synth.Dense(200, 5), 50, 100},
 		"the list overflows many times":  {synth.Dense(100, 2), 9, 100},
@@ -93,7 +94,7 @@ func TestGeneratedCircuitsStreamed(t *testing.T) {
 func TestMixedTiers(t *testing.T) {
 	small, large := makeProven(t, synth.Dense(100, 3), 1), makeProven(t, synth.PoRepLike(2000, 9), 2)
 	o := streamingOptions(t, large)
-	o.ListScalars = 150 // dense values go in rounds
+	o.ListScalars = 150                                        // dense values go in rounds
 	o.BudgetBytes = leastBudgetFor(t, o, large) + vram.Granule // for the small set
 	d, sim := open(t, o, cudasim.Config{Seed: 4, Declared: true})
 	require.NoError(t, d.Load(t.Context(), small.params), "first come, first to stay")
