@@ -9,12 +9,14 @@
 #   tests/filecoin/seal.sh bellperson     two of the same proofs by bellperson's own prover on the CPU, for comparison
 #   tests/filecoin/seal.sh kit            what a machine with a card needs, in build/filecoin/kit
 #   tests/filecoin/seal.sh run params     there, with nothing but this folder and the kit: makes the parameters
-#   tests/filecoin/seal.sh run [TEST]     there: the test over CUDA, after the parameters if they are not made yet
+#   tests/filecoin/seal.sh run [TEST]     there: the test over CUDA; makes the parameters, or waits for the process that does
 #
 # TEST is test_seal_lifecycle_2kib_base_8 (the default: each of the five kinds of PoRep once, 17 proofs) or
 # test_resumable_seal_v1 or ..._v1_1 (one kind, 2 proofs). Everything lies in build/filecoin. Neither a card nor the CUDA
-# SDK is needed to build; 20 GB of disk are.
+# SDK is needed to build. CUZK_LIB_DIR takes a libcuzk.so.1 that is built already; CUZK_CUDA_ARCHS (default: 90) names the
+# architectures of the kit's kernels.
 set -euo pipefail
+shopt -s inherit_errexit
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -88,7 +90,12 @@ driver_stand_in() {
 
 # The shared library, so that a change of it does not build filecoin-proofs anew; other tests link the archive.
 library() {
-    CUZK_BUILD_DIR=$work/lib run "$root/capi/build.sh" lib
+    if [ -n "${CUZK_LIB_DIR:-}" ]; then
+        mkdir -p "$work/lib"
+        run cp --remove-destination -a "$CUZK_LIB_DIR"/libcuzk.so* "$work/lib/"
+    else
+        CUZK_BUILD_DIR=$work/lib run "$root/capi/build.sh" lib
+    fi
 }
 
 # api_test NAME ARGUMENTS...: builds filecoin-proofs' test `api` as bin/NAME.
@@ -114,8 +121,8 @@ build() {
     params_program
     library
     driver_stand_in
-    export CUZK_LIB_DIR=$work/lib CUZK_LINK=dynamic CUDA_LIBRARY_PATH=${driver%/lib64}
-    PATH="$here/stand-in:$PATH" api_test api --features cuda-supraseal
+    CUZK_LIB_DIR=$work/lib CUZK_LINK=dynamic CUDA_LIBRARY_PATH=${driver%/lib64} PATH="$here/stand-in:$PATH" \
+        api_test api --features cuda-supraseal
 }
 
 # Nothing is read or written outside of the folder.
@@ -141,18 +148,18 @@ proofs_of() {
 
 # sealed TEST PROGRAM VARIABLES...: runs one test of filecoin-proofs, which must pass.
 sealed() {
-    local test=$1 program=$2 begin=$SECONDS
+    local test=$1 program=$2
+    local TIMEFORMAT="filecoin-proofs' $1: %R s, processor time %U s and %S s in the system"
     shift 2
     [ -x "$program" ] || fail "there is no $program: '$0 build' makes it"
     mkdir -p "$FIL_PROOFS_PARENT_CACHE" "$work/tmp"
     echo "+ $* $program $test --exact --include-ignored --nocapture"
-    env "$@" TMPDIR="$work/tmp" RUST_LOG=bellperson=info \
+    time env "$@" TMPDIR="$work/tmp" RUST_LOG=bellperson=info \
         "$program" "$test" --exact --include-ignored --nocapture >"$log" 2>&1 || {
         tail -n 40 "$log" >&2
         fail "filecoin-proofs' $test failed; the whole log is $log"
     }
     grep -q '^test result: ok. 1 passed' "$log" || fail "filecoin-proofs has no test $test; the whole log is $log"
-    echo "filecoin-proofs' $test passed in $((SECONDS - begin)) s"
 }
 
 # by_libcuzk TEST STAGE: every proof of the test must be one of libcuzk's that went through the stage.
@@ -192,35 +199,51 @@ bellperson() {
     prover_times
 }
 
-# One kernel architecture, that of the H200, unless told otherwise.
 kit() {
-    [ -e "$work/bin/api" ] || build
-    CUZK_CUDA_ARCHS=${CUZK_CUDA_ARCHS:-90} run "$root/cuda/kernels/build.sh"
+    if [ ! -x "$work/bin/api" ]; then
+        build
+    fi
+    if [ -z "${CUZK_LIB_DIR:-}" ]; then
+        CUZK_CUDA_ARCHS=${CUZK_CUDA_ARCHS:-90} run "$root/cuda/kernels/build.sh"
+    fi
     library
     rm -rf "$kit"
-    mkdir -p "$kit"
-    strip -o "$kit/api" "$work/bin/api"
-    strip -o "$kit/porep-params" "$work/bin/porep-params"
-    cp "$work/lib/libcuzk.so.1" "$kit/" # has no symbols to strip
-    gzip -9 "$kit"/*
-    (cd "$kit" && wc -c ./*)
+    mkdir -p "$kit/files"
+    strip -o "$kit/files/api" "$work/bin/api"
+    strip -o "$kit/files/porep-params" "$work/bin/porep-params"
+    cp "$work/lib/libcuzk.so.1" "$kit/files/" # has no symbols to strip
+    python3 - "$kit" <<'PYTHON'
+import sys, tarfile
+with tarfile.open(sys.argv[1] + "/kit.tar.xz", "w:xz", preset=9) as kit:
+    kit.add(sys.argv[1] + "/files", arcname=".")
+PYTHON
+    rm -r "$kit/files"
+    echo "$kit/kit.tar.xz: $(wc -c <"$kit/kit.tar.xz") bytes"
 }
 
-# on_card COMMAND: what `run` does.
-on_card() {
-    local plain=$work/run file
-    [ -d "$kit" ] || fail "there is no $kit: '$0 kit' makes it"
-    mkdir -p "$plain"
+# unpacked: where the kit's files are, once they are.
+unpacked() {
+    local packed=$kit/kit.tar.xz plain=$work/run
+    [ -e "$packed" ] || fail "there is no $packed: '$0 kit' makes it"
     (
         flock 9
-        for file in "$kit"/*.gz; do
-            file=$(basename "$file" .gz)
-            [ ! "$plain/$file" -nt "$kit/$file.gz" ] || continue
-            gunzip -c "$kit/$file.gz" >"$plain/.$file"
-            chmod +x "$plain/.$file"
-            mv "$plain/.$file" "$plain/$file"
-        done
+        [ ! "$plain" -nt "$packed" ] || exit 0
+        rm -rf "$plain" "$plain.partial"
+        python3 - "$packed" "$plain.partial" <<'PYTHON'
+import sys, tarfile
+with tarfile.open(sys.argv[1]) as kit:
+    kit.extractall(sys.argv[2])
+PYTHON
+        touch "$plain.partial"
+        mv "$plain.partial" "$plain"
     ) 9>"$work/kit.lock"
+    echo "$plain"
+}
+
+# on_card params|TEST
+on_card() {
+    local plain
+    plain=$(unpacked)
     params "$plain/porep-params"
     [ "$1" != params ] || return 0
     sealed "$1" "$plain/api" CUZK_LOG=debug CUZK_BACKEND=cuda LD_LIBRARY_PATH="$plain"
@@ -238,7 +261,7 @@ params) params "$work/bin/porep-params" ;;
 cpu) cpu "${2-$lifecycle}" ;;
 run) on_card "${2-$lifecycle}" ;;
 *)
-    sed -n '2,17s/^# \{0,1\}//p' "$0"
+    sed -n '2,18s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac
