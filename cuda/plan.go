@@ -38,19 +38,22 @@ const (
 	listShare = 8
 	listMost  = 1 << 20
 
-	// streamedListShift: the first list of a job that streams is 2^3 times what
-	// is taken to be dense.
+	// The first list of a job that streams is 2^3 times what is taken to be
+	// dense, and the least 2^-4 times: rounds cost it more, since they wait for
+	// the sum over h.
 	streamedListShift = 3
+	leastListShift    = 4
 
 	// listLeast is the least list that is worth a round.
 	listLeast = 1024
 
 	// tileShare of h's points, 1/8, make a tile at first: the copy of one is
-	// hidden behind the sum over another. tileMost is what a launch can sort,
-	// and a tile below tileLeast leaves most of a card idle.
+	// hidden behind the sum over another. tileMost is what a launch can sort. A
+	// tile below tileLeast leaves most of a card idle, and so do thousands.
 	tileShare = 8
 	tileMost  = 1 << 24
 	tileLeast = 1 << 14
+	mostTiles = 1 << 10
 )
 
 // Costs of a streaming job beside those of the sum over h, in products of the
@@ -216,7 +219,7 @@ func (s shape) streamedListFor(shift int, options Options) uint32 {
 	}
 	dense := (s.aux + denseShare - 1) / denseShare
 	most := max(dense<<streamedListShift, listMost)
-	return min(s.aux, max(most>>shift, listLeast), tileMost-s.inputs)
+	return min(s.aux, max(most>>shift, dense>>leastListShift, listLeast), tileMost-s.inputs)
 }
 
 // tileFor is the points of a tile of h, halved shift times.
@@ -225,7 +228,7 @@ func (s shape) tileFor(shift uint32, options Options) uint32 {
 	if options.tilePoints > 0 {
 		return min(m, options.tilePoints)
 	}
-	return min(m, max(min(m/tileShare, tileMost)>>shift, tileLeast))
+	return min(m, max(min(m/tileShare, tileMost)>>shift, m/mostTiles, tileLeast))
 }
 
 // mostScalars is the largest MSM over a section: of the coefficients of h, or
