@@ -28,10 +28,12 @@ words=("$@")
 here=$(mktemp -d) || exit 1
 trap 'rm -rf "$here"' EXIT
 mkdir -p "$OUT"
-python3 -m tarfile -e "$kit/kit.tar.xz" "$here" || exit 1
+python3 -m tarfile -e "$kit/kit.tar.xz" "$here" || tar -xJf "$kit/kit.tar.xz" -C "$here" || exit 1
 log=$OUT/rust.txt
 : >"$log"
-export LC_ALL=C LD_LIBRARY_PATH=$here CUZK_BACKEND=$backend CUZK_LOG=debug RUST_BACKTRACE=1
+# What was there stays: it may be where the driver is found.
+export LD_LIBRARY_PATH=$here${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LC_ALL=C CUZK_BACKEND=$backend CUZK_LOG=debug RUST_BACKTRACE=1
 
 wanted() { # NAME
     local word
