@@ -111,6 +111,7 @@ api_test() {
 }
 
 params_program() {
+    run cargo test --locked --release --manifest-path "$here/params/Cargo.toml"
     run cargo build --locked --release --manifest-path "$here/params/Cargo.toml"
     cp --remove-destination "$CARGO_TARGET_DIR/release/porep-params" "$work/bin/"
 }

@@ -44,6 +44,10 @@ impl Setup {
         let domain =
             Domain::for_rows(rows).map_err(|_| SynthesisError::PolynomialDegreeTooLarge)?;
         let columns = circuit::columns(blank(), &domain.lagrange(&tau, rows))?;
+        assert_eq!(
+            columns.rows, rows,
+            "the circuit changed between two syntheses"
+        );
         Ok(Setup {
             trapdoor: Trapdoor {
                 alpha,
