@@ -53,8 +53,7 @@ struct alignas(16) [[gnu::may_alias]] Quad {
 // all 32 lanes must call. Neighbouring lanes load neighbouring quads, so that
 // memory behind a bus sees few large reads instead of one of 16 bytes for each
 // lane and quad. index and staging[32] are shared memory.
-template <class T>
-CUZK_FN T warp_gather(const T *p, const u32 *index, u32 count, T *staging) {
+template <class T> CUZK_FN T warp_gather(const T *p, const u32 *index, u32 count, T *staging) {
     constexpr u32 EACH = sizeof(T) / sizeof(Quad);
     const Quad *from = reinterpret_cast<const Quad *>(p);
     Quad *to = reinterpret_cast<Quad *>(staging);
