@@ -48,8 +48,7 @@ CUZK_FN void store_bucket(const AccumulateArgs<G> &a, u64 run, u32 b, u32 head,
 }
 
 // What the run that starts bucket b begins with.
-template <class G>
-CUZK_FN XYZZ<typename G::F> begin_bucket(const AccumulateArgs<G> &a, u32 b) {
+template <class G> CUZK_FN XYZZ<typename G::F> begin_bucket(const AccumulateArgs<G> &a, u32 b) {
     return a.tiled ? global_load(a.buckets, b) : XYZZ<typename G::F>::infinity();
 }
 
