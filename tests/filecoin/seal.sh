@@ -29,6 +29,7 @@ log=$work/log
 driver=$work/driver/lib64
 export CARGO_TARGET_DIR=$work/target
 export RUSTUP_TOOLCHAIN=${RUSTUP_TOOLCHAIN-stable}
+export LC_ALL=C
 
 lifecycle=test_seal_lifecycle_2kib_base_8
 
@@ -230,11 +231,7 @@ unpacked() {
         flock 9
         [ ! "$plain" -nt "$packed" ] || exit 0
         rm -rf "$plain" "$plain.partial"
-        python3 - "$packed" "$plain.partial" <<'PYTHON'
-import sys, tarfile
-with tarfile.open(sys.argv[1]) as kit:
-    kit.extractall(sys.argv[2])
-PYTHON
+        python3 -m tarfile -e "$packed" "$plain.partial"
         touch "$plain.partial"
         mv "$plain.partial" "$plain"
     ) 9>"$work/kit.lock"
@@ -247,7 +244,8 @@ on_card() {
     plain=$(unpacked)
     params "$plain/porep-params"
     [ "$1" != params ] || return 0
-    sealed "$1" "$plain/api" CUZK_LOG=debug CUZK_BACKEND=cuda LD_LIBRARY_PATH="$plain"
+    # What was there stays: it may be where the driver is found.
+    sealed "$1" "$plain/api" CUZK_LOG=debug CUZK_BACKEND=cuda LD_LIBRARY_PATH="$plain${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     by_libcuzk "$1" upload # a stage of the CUDA back end only
 }
 
