@@ -188,7 +188,7 @@ prover_times() {
 cpu() {
     sealed "$1" "$work/bin/api" CUZK_LOG=debug CUZK_BACKEND=cpu LD_LIBRARY_PATH="$work/lib:$driver"
     by_libcuzk "$1" classify # a stage of the CPU back end only
-    echo "(bellperson's own prover takes 66 s a proof of this circuit on two idle cores; '$0 bellperson' measures it here)"
+    echo "(bellperson's own prover: 37 to 66 s a proof on two cores; '$0 bellperson' measures it here)"
 }
 
 bellperson() {
