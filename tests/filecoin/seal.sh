@@ -12,9 +12,9 @@
 #   tests/filecoin/seal.sh run [TEST]     there: the test over CUDA; makes the parameters, or waits for the process that does
 #
 # TEST is test_seal_lifecycle_2kib_base_8 (the default: each of the five kinds of PoRep once, 17 proofs) or
-# test_resumable_seal_v1 or ..._v1_1 (one kind, 2 proofs). Everything lies in build/filecoin. Neither a card nor the CUDA
-# SDK is needed to build. CUZK_LIB_DIR takes a libcuzk.so.1 that is built already; CUZK_CUDA_ARCHS (default: 90) names the
-# architectures of the kit's kernels.
+# test_resumable_seal_v1 or ..._v1_1 (one kind, 2 proofs). Neither a card nor the CUDA SDK is needed to build. Everything
+# lies in build/filecoin, but for the test's log if $OUT names a folder. CUZK_LIB_DIR takes a libcuzk.so.1 that is built
+# already; CUZK_CUDA_ARCHS (default: 90) names the architectures of the kit's kernels.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -23,7 +23,7 @@ root=$(cd "$here/../.." && pwd)
 work=$root/build/filecoin
 source=$work/source
 kit=$work/kit
-log=$work/log
+log=${OUT:-$work}/filecoin.log
 
 # As in CUDA's own folder, so that build scripts find the driver's library.
 driver=$work/driver/lib64
