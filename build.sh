@@ -109,6 +109,17 @@ shellcheck_tool() {
     echo "$TOOLS/shellcheck/usr/bin/shellcheck"
 }
 
+# Scripts that take a command say which, from whatever folder they are called.
+check_usage() {
+    local script
+    for script in bindings/rust/check.sh bindings/rust/consumers.sh capi/build.sh tests/filecoin/seal.sh; do
+        (cd tests && ! "../$script" no-such-command) | grep -q "$(basename "$script") " || {
+            echo "build.sh: $script has no usage text" >&2
+            return 1
+        }
+    done
+}
+
 check_shell() {
     local tool
     tool=$(shellcheck_tool)
@@ -130,6 +141,7 @@ lint() {
     step staticcheck go tool staticcheck ./...
     step clang-format check_clang_format
     step shellcheck check_shell
+    step usage check_usage
     step rustfmt bindings/rust/check.sh fmt
     step clippy bindings/rust/check.sh clippy
 }
@@ -158,7 +170,7 @@ tests() {
     # The schedules run in full with the race detector, the rest of the time briefly.
     step "go test" env CUZK_REQUIRE_CUDASIM=1 CUZK_SCHED_JOBS=3000 CUZK_EMBED_SECONDS=30 go test -timeout 30m ./...
     step "go test -race" go test -race -short -timeout 30m ./engine/... ./capi/...
-    step "lock check" env CUZK_SCHED_JOBS=3000 go test -tags cuzk_lockcheck ./engine/sched
+    step "lock check" env CUZK_SCHED_JOBS=3000 go test -timeout 30m -tags cuzk_lockcheck ./engine/sched
     step model tests/model/run.sh
     fuzz
     step rust bindings/rust/check.sh test

@@ -120,7 +120,7 @@ install)
     esac
     ;;
 *)
-    sed -n '3,10s/^# \{0,1\}//p' "$0"
+    sed -n '3,10s/^# \{0,1\}//p' capi/build.sh
     exit 2
     ;;
 esac

@@ -104,7 +104,7 @@ all)
     doc
     ;;
 *)
-    sed -n '3,15s/^# \{0,1\}//p' "$0"
+    sed -n '3,15s/^# \{0,1\}//p' "$(basename "$0")"
     exit 2
     ;;
 esac

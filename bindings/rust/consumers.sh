@@ -88,7 +88,7 @@ case ${1-}${version:+ VERSION} in
     folder "$version"
     ;;
 *)
-    sed -n '3,9s/^# \{0,1\}//p' "$0"
+    sed -n '3,9s/^# \{0,1\}//p' "$(basename "$0")"
     exit 2
     ;;
 esac
