@@ -87,7 +87,7 @@ func leastBudgetFor(t testing.TB, o Options, of ...proven) uint64 {
 		require.ErrorAs(t, err, &tooLarge)
 		least = max(least, tooLarge.NeedBytes)
 	}
-	return contextBytes + sessionBytes + least
+	return fixedBytes(t) + least
 }
 
 // TestWorkersWithinABudget proves circuits of several sizes and sets at the
@@ -135,7 +135,7 @@ func TestTooSmallABudget(t *testing.T) {
 		err := d.Load(t.Context(), p.params)
 		var tooLarge *vram.TooLargeError
 		require.ErrorAs(t, err, &tooLarge)
-		assert.Equal(t, least-contextBytes-sessionBytes, tooLarge.NeedBytes)
+		assert.Equal(t, least-fixedBytes(t), tooLarge.NeedBytes)
 		assert.Equal(t, tooLarge.NeedBytes-vram.Granule, tooLarge.BudgetBytes)
 		assert.ErrorContains(t, err, fmt.Sprint(tooLarge.NeedBytes))
 		assert.ErrorContains(t, err, p.params.Name())

@@ -16,9 +16,10 @@ type kernelTable struct {
 	modules   []*driver.Module // in the order of kernels.Names
 	functions map[*launch.Kernel]driver.Function
 	timer     *kernelTimer // nil: kernels are not timed
+	local     uint64       // bytes of local memory that a thread takes at most
 }
 
-// loadKernels loads every image and looks every kernel up.
+// loadKernels loads every image, looks every kernel up and loads its code.
 func loadKernels(b *driver.Bound, set *image.Set) (*kernelTable, error) {
 	k := &kernelTable{functions: map[*launch.Kernel]driver.Function{}}
 	byImage := map[string]*driver.Module{}
@@ -40,6 +41,14 @@ func loadKernels(b *driver.Bound, set *image.Set) (*kernelTable, error) {
 			return nil, fmt.Errorf("kernel image %s from %s: %w", kernel.Image, set.Origin, err)
 		}
 		k.functions[kernel] = f
+		if kernel.Image == launch.ProbeImage {
+			continue
+		}
+		local, err := b.LoadFunction(f, kernel.Name)
+		if err != nil {
+			return nil, fmt.Errorf("kernel image %s from %s: %w", kernel.Image, set.Origin, err)
+		}
+		k.local = max(k.local, local)
 	}
 	return k, nil
 }
@@ -77,6 +86,9 @@ func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, calls []launch.C
 			Stream:   s,
 			Touches:  touches,
 		}, c.Args)
+		if driver.Is(err, driver.ErrorOutOfMemory) {
+			return launchMemory(b, err)
+		}
 		if err != nil {
 			return err
 		}

@@ -37,12 +37,12 @@ func openPatiently(card *driver.Device, images *image.Set, options Options) (bac
 		}
 	}
 	return nil, &backend.BusyError{Wait: options.MemoryWait, Err: fmt.Errorf(
-		"%w; to be opened the card needs %d bytes, and others hold too much of its %d bytes", err, uint64(leastFree), card.Bytes)}
+		"%w; to be opened the card needs %d bytes, and others hold too much of its %d bytes", err, leastFree(card), card.Bytes)}
 }
 
 // leastFree is what a card must have free to be opened: the context, fixed
 // buffers, and anything at all to work with.
-const leastFree = fixedBytes + vram.Granule
+func leastFree(card *driver.Device) uint64 { return fixedOn(card) + vram.Granule }
 
 // ErrFull is returned by Open for a card whose memory is in other hands but for our context.
 var ErrFull = errors.New("cuda: nothing is free on the card")

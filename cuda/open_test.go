@@ -23,6 +23,7 @@ func TestOpeningACardThatANeighbourFills(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	const cardBytes, tooLittle = 4 << 30, 100 << 20
+	taken := takenWhenOpened()
 	filled := func(t *testing.T, left int64) *cudasim.Sim {
 		sim := cudasim.New(t, cudasim.Config{VRAMBytes: cardBytes})
 		sim.Seize(0, cardBytes-left)
@@ -30,8 +31,9 @@ func TestOpeningACardThatANeighbourFills(t *testing.T) {
 	}
 	for name, left := range map[string]int64{
 		"no room for a context":         tooLittle,
-		"nor for buffers beside it":     contextBytes + 1<<20,
-		"nor for anything beside those": contextBytes + loadSlots*slotBytes + 1<<20,
+		"nor for local memory":          taken - sessionBytes - 1<<20,
+		"nor for buffers beside it":     taken - 1<<20,
+		"nor for anything beside those": taken + 1<<20,
 	} {
 		t.Run(name, func(t *testing.T) {
 			filled(t, left)
@@ -40,17 +42,17 @@ func TestOpeningACardThatANeighbourFills(t *testing.T) {
 			require.ErrorAs(t, err, &busy)
 			assert.Zero(t, busy.Wait)
 			assert.True(t, isDeviceMemory(err))
-			assert.ErrorContains(t, err, strconv.Itoa(fixedBytes+vram.Granule)+" bytes")
+			assert.ErrorContains(t, err, strconv.FormatUint(fixedBytes(t)+vram.Granule, 10)+" bytes")
 			assert.ErrorContains(t, err, strconv.Itoa(cardBytes)+" bytes")
 		})
 	}
 	t.Run("a job is refused because of what was free", func(t *testing.T) {
-		sim := filled(t, contextBytes+loadSlots*slotBytes+5<<19)
+		sim := filled(t, taken+5<<19)
 		p := makeProven(t, synth.PoRepLike(500, 9), 1)
 		opened, err := NewProvider(Options{}).Open(0)
 		require.NoError(t, err)
 		defer func() { assert.NoError(t, opened.Close()) }()
-		sim.Seize(0, -cardBytes+contextBytes+loadSlots*slotBytes+5<<19) // the neighbour goes
+		sim.Seize(0, -cardBytes+taken+5<<19) // the neighbour goes
 		_, err = sums(t.Context(), opened, p)
 		var tooLarge *vram.TooLargeError
 		require.ErrorAs(t, err, &tooLarge)

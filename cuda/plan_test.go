@@ -117,7 +117,7 @@ func TestStreamingBudgets(t *testing.T) {
 			_, set := s.sections(0)
 			budget := scaled16(logSize)
 			if logSize == 27 {
-				budget -= fixedBytes // the context counts where it is not small beside the rest
+				budget -= fixedOn(h200) // the context counts where it is not small beside the rest
 			}
 			p, err := planStreaming(s, vram.NewSet("", set), Options{}, within(t, budget))
 			require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestTableOfStreamingBudgets(t *testing.T) {
 func TestTableOf16GiB(t *testing.T) {
 	s := shapeOf(porep(27))
 	_, set := s.sections(0)
-	p, err := planStreaming(s, vram.NewSet("", set), Options{}, within(t, 16<<30-fixedBytes))
+	p, err := planStreaming(s, vram.NewSet("", set), Options{}, within(t, 16<<30-fixedOn(h200)))
 	require.NoError(t, err)
 	h, lists := p.sums[srs.SectionH], p.scratch[srs.SectionH].offset
 	assert.EqualValues(t, []uint32{2_169_499, 1 << 22, 32, 19, 14}, []uint32{p.capacity, h.TileN, h.Tiles(), h.Window(), h.Windows()})
@@ -175,7 +175,7 @@ func TestTableOf16GiB(t *testing.T) {
 		bytes uint64
 		want  float64
 	}{
-		"context and fixed buffers":        {fixedBytes, 0.54},
+		"context and fixed buffers":        {fixedOn(h200), 0.69},
 		"three blocks of 32 m":             {96 << 27, 12},
 		"witness blocks of two jobs":       {2 * p.requests()[blockWitness].Bytes, 0.30},
 		"the list's points, and their sum": {lists, 0.90},
@@ -186,12 +186,12 @@ func TestTableOf16GiB(t *testing.T) {
 	} {
 		assert.InDelta(t, tc.want, gib(tc.bytes), 0.006, name)
 	}
-	assert.InDelta(t, 15.84, gib(fixedBytes+two), 0.006)
+	assert.InDelta(t, 15.99, gib(fixedOn(h200)+two), 0.006)
 
 	// A card of 16 GiB has about 15.3 of them free.
-	p, err = planStreaming(s, vram.NewSet("", set), Options{}, within(t, 153*(1<<30)/10-fixedBytes))
+	p, err = planStreaming(s, vram.NewSet("", set), Options{}, within(t, 153*(1<<30)/10-fixedOn(h200)))
 	require.NoError(t, err)
-	assert.LessOrEqual(t, gib(fixedBytes+vram.Peak(p.requestsOf(2), 0)), 15.3)
+	assert.LessOrEqual(t, gib(fixedOn(h200)+vram.Peak(p.requestsOf(2), 0)), 15.3)
 }
 
 // TestTiers says which tiers a budget leaves to a circuit of 2^22.

@@ -45,12 +45,13 @@ func (d *device) Prove(ctx context.Context, task *backend.Task) (*groth16.Sums, 
 		return nil, err
 	}
 	var sums *groth16.Sums
-	err = d.withRecovery(ctx, again, func() error {
+	run := func() error {
 		j := &job{device: d, set: r, task: task, read: read}
 		err := j.run(ctx)
 		sums = j.sums
 		return err
-	})
+	}
+	err = d.withMemory(ctx, again, func() error { return d.withRecovery(ctx, again, run) })
 	if err != nil {
 		return nil, err
 	}

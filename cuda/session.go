@@ -32,19 +32,20 @@ const (
 	tileSlots = 4
 
 	// sessionBytes is what a session keeps on the card for good: the decode
-	// buffers, and tables for every domain (4 MiB in all, each twice the size
-	// of the one two domains below).
-	sessionBytes = loadSlots*slotBytes + 4<<20
+	// buffers, and tables for every domain up to maxTableLog (5.5 MiB in all,
+	// each twice the size of the one two domains below).
+	sessionBytes = loadSlots*slotBytes + 6<<20
 )
 
 // session is all that lives and dies with a context.
 type session struct {
 	*lanes
 	kernels *kernelTable
-	uploads *ring // belongs to the upload turn
-	loads   *ring // belongs to the upload turn
-	tiles   *ring // belongs to the compute turn
-	decode  driver.DevicePtr
+	uploads *ring            // belongs to the upload turn
+	loads   *ring            // belongs to the upload turn
+	tiles   *ring            // belongs to the compute turn
+	decode  driver.DevicePtr // sessionBytes: the buffers, then the tables
+	local   uint64           // bytes of local memory reserved for a thread
 	results resultPool
 	stamps  stamps
 	host    *hostPins
@@ -56,8 +57,8 @@ type session struct {
 // tableSet is the twiddles of one domain.
 type tableSet struct {
 	launch.Tables
-	memory driver.DevicePtr
-	filled bool // the kernels that fill it have been enqueued
+	memory driver.DevicePtr // of its own, if the session has none for it
+	filled bool             // the kernels that fill it have been enqueued
 }
 
 // newSession makes a context, loads the kernels and pins the rings.
@@ -78,6 +79,9 @@ func (s *session) fill(b *driver.Bound, images *image.Set, options Options) (err
 	if s.kernels, err = loadKernels(b, images); err != nil {
 		return err
 	}
+	if err = s.reserve(b); err != nil {
+		return err
+	}
 	threads, slots := options.fillers()
 	for _, r := range []struct {
 		ring    **ring
@@ -88,7 +92,7 @@ func (s *session) fill(b *driver.Bound, images *image.Set, options Options) (err
 			return err
 		}
 	}
-	if s.decode, err = b.MemAlloc(loadSlots * slotBytes); err != nil {
+	if s.decode, err = b.MemAlloc(sessionBytes); err != nil {
 		return err
 	}
 	return s.results.prepare(b)
@@ -107,13 +111,17 @@ func (h *holding) tablesFor(ctx context.Context, logSize uint32) (launch.Tables,
 	}
 	err := h.ticket.Enqueue(ctx, sched.Compute, func() error {
 		return h.on(sched.Compute, func(b *driver.Bound, st driver.Stream) (err error) {
-			bytes := launch.TableBytes(logSize)
-			if set.memory == 0 {
-				if set.memory, err = b.MemAlloc(bytes); err != nil {
-					return err
+			memory := h.tableAt(logSize)
+			if memory.Bytes == 0 {
+				memory.Bytes = launch.TableBytes(logSize)
+				if set.memory == 0 {
+					if set.memory, err = b.MemAlloc(memory.Bytes); err != nil {
+						return err
+					}
 				}
+				memory.Addr = uint64(set.memory)
 			}
-			tables, calls := launch.NewTables(logSize, launch.Range{Addr: uint64(set.memory), Bytes: bytes})
+			tables, calls := launch.NewTables(logSize, memory)
 			set.Tables = tables
 			return h.kernels.enqueue(b, st, calls)
 		})

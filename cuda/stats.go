@@ -4,16 +4,12 @@ import "github.com/libcuzk/libcuzk/engine/backend"
 
 var _ backend.Reporter = (*device)(nil)
 
-// fixedBytes is what a card's memory is used for while it is open, whatever
-// runs.
-const fixedBytes = contextBytes + sessionBytes
-
 // Stats implements backend.Reporter.
 func (d *device) Stats() backend.Stats {
 	u := d.jobs.Stats()
 	return backend.Stats{
-		BudgetBytes:   u.Budget + fixedBytes,
-		FixedBytes:    fixedBytes + d.lost.bytes(),
+		BudgetBytes:   u.Budget + d.current.Load().fixed(),
+		FixedBytes:    d.current.Load().fixed() + d.lost.bytes(),
 		MappedBytes:   u.Mapped,
 		JobBytes:      u.Held,
 		FencedBytes:   u.Fenced,

@@ -131,7 +131,7 @@ func TestTwoSetsInTurn(t *testing.T) {
 	s := shapeOf(b.params.Counts())
 	_, bytes := s.sections(0)
 	_, err := planResident(s, vram.NewSet("", bytes), o, func(n vram.Need) error {
-		o.BudgetBytes = fixedBytes + vram.Peak(n.Resident, bytes)
+		o.BudgetBytes = fixedBytes(t) + vram.Peak(n.Resident, bytes)
 		return &vram.TooLargeError{}
 	})
 	require.Error(t, err, "the last plan tried is the least")

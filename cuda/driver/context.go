@@ -58,7 +58,7 @@ func (dev *Device) NewContext() (*Context, error) {
 	}
 	c := &Context{d: dev.d, dev: dev}
 	main, err := c.startThread(func() error {
-		code := c.d.fn.CtxCreate(&c.handle, contextScheduleYield|contextMapHost, dev.handle)
+		code := c.d.fn.CtxCreate(&c.handle, contextScheduleYield|contextMapHost|contextKeepLocal, dev.handle)
 		return c.d.fail(code, dev.Ordinal, "cuCtxCreate", "")
 	})
 	if err != nil {
@@ -229,6 +229,29 @@ func (b *Bound) Device() *Device { return b.dev }
 
 func (b *Bound) fail(code Result, call, detail string, args ...any) error {
 	return b.d.fail(code, b.dev.Ordinal, call, detail, args...)
+}
+
+// ReserveLocal makes the driver take local memory now, for threads of the given
+// bytes each, that it would else take at the first launch of a kernel that
+// needs them, and returns what it has then. It may wait for everything enqueued
+// on the context. Source: CUDA driver API, cuCtxSetLimit: the stack size takes
+// effect immediately.
+func (b *Bound) ReserveLocal(bytes uint64) (uint64, error) {
+	has, err := b.localBytes()
+	if err != nil || has >= bytes {
+		return has, err
+	}
+	err = b.fail(b.d.fn.CtxSetLimit(limitStackSize, bytes), "cuCtxSetLimit", "%d bytes of local memory a thread", bytes)
+	if err != nil {
+		return has, err
+	}
+	return b.localBytes()
+}
+
+func (b *Bound) localBytes() (uint64, error) {
+	var has uint64
+	err := b.fail(b.d.fn.CtxGetLimit(&has, limitStackSize), "cuCtxGetLimit", "local memory")
+	return has, err
 }
 
 // SynchronizeDeviceWide waits for everything enqueued on the context. Never on

@@ -151,6 +151,7 @@ type Device struct {
 
 	ComputeMajor, ComputeMinor int
 	Multiprocessors            int
+	ThreadsPerSM               int // resident at most, on a multiprocessor
 	L2Bytes                    int
 
 	// Unusable says why the card cannot be used; empty if it can.
@@ -218,6 +219,7 @@ func (dev *Device) readAttributes() error {
 		{&dev.ComputeMajor, AttrComputeMajor},
 		{&dev.ComputeMinor, AttrComputeMinor},
 		{&dev.Multiprocessors, AttrMultiprocessors},
+		{&dev.ThreadsPerSM, AttrThreadsPerSM},
 		{&dev.L2Bytes, AttrL2Bytes},
 		{&mode, AttrComputeMode},
 		{&virtual, AttrVirtualMemoryManaged},

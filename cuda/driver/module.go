@@ -51,6 +51,19 @@ func (b *Bound) FunctionAttribute(f Function, a FuncAttribute) (int, error) {
 	return int(v), err
 }
 
+// LoadFunction brings a kernel's code to the card, which a driver that loads
+// lazily does at its first launch, and returns the local bytes of a thread.
+func (b *Bound) LoadFunction(f Function, name string) (local uint64, err error) {
+	if b.d.fn.FuncLoad != nil {
+		if err := b.fail(b.d.fn.FuncLoad(f), "cuFuncLoad", "%s", name); err != nil {
+			return 0, err
+		}
+	}
+	// Where there is no cuFuncLoad this call loads the code.
+	bytes, err := b.FunctionAttribute(f, FuncLocalBytes)
+	return uint64(max(bytes, 0)), err
+}
+
 // AllowSharedBytes lets a kernel be launched with more dynamic shared memory
 // than the 48 KiB that need no permission.
 func (b *Bound) AllowSharedBytes(f Function, bytes int) error {

@@ -49,16 +49,18 @@ type accessDesc struct {
 // Values of the driver API's enumerations that this package passes.
 // Source: cuda.h of CUDA 13.0.
 const (
-	allocationPinned       = 1 // CU_MEM_ALLOCATION_TYPE_PINNED
-	locationDevice         = 1 // CU_MEM_LOCATION_TYPE_DEVICE
-	accessReadWrite        = 3 // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-	granularityRecommended = 1 // CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
-	streamNonBlocking      = 1 // CU_STREAM_NON_BLOCKING: no tie to the default stream
-	hostAllocPortable      = 1 // CU_MEMHOSTALLOC_PORTABLE: pinned for every context
-	hostRegisterPortable   = 1 // CU_MEMHOSTREGISTER_PORTABLE
-	hostRegisterDeviceMap  = 2 // CU_MEMHOSTREGISTER_DEVICEMAP
-	contextScheduleYield   = 2 // CU_CTX_SCHED_YIELD: a waiting call gives the core away
-	contextMapHost         = 8 // CU_CTX_MAP_HOST
+	allocationPinned       = 1    // CU_MEM_ALLOCATION_TYPE_PINNED
+	locationDevice         = 1    // CU_MEM_LOCATION_TYPE_DEVICE
+	accessReadWrite        = 3    // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+	granularityRecommended = 1    // CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
+	streamNonBlocking      = 1    // CU_STREAM_NON_BLOCKING: no tie to the default stream
+	hostAllocPortable      = 1    // CU_MEMHOSTALLOC_PORTABLE: pinned for every context
+	hostRegisterPortable   = 1    // CU_MEMHOSTREGISTER_PORTABLE
+	hostRegisterDeviceMap  = 2    // CU_MEMHOSTREGISTER_DEVICEMAP
+	contextScheduleYield   = 2    // CU_CTX_SCHED_YIELD: a waiting call gives the core away
+	contextMapHost         = 8    // CU_CTX_MAP_HOST
+	contextKeepLocal       = 0x10 // CU_CTX_LMEM_RESIZE_TO_MAX: local memory never shrinks; today's drivers do that anyway
+	limitStackSize         = 0    // CU_LIMIT_STACK_SIZE: local bytes of a thread
 )
 
 // Table holds one driver function each, called by its exported name, which is
@@ -93,6 +95,10 @@ type Table struct {
 	CtxDestroy func(ctx contextHandle) Result `cu:"cuCtxDestroy_v2"`
 	// CUresult cuCtxSetCurrent(CUcontext)
 	CtxSetCurrent func(ctx contextHandle) Result `cu:"cuCtxSetCurrent"`
+	// CUresult cuCtxSetLimit(CUlimit, size_t)
+	CtxSetLimit func(limit int32, value uint64) Result `cu:"cuCtxSetLimit"`
+	// CUresult cuCtxGetLimit(size_t *, CUlimit)
+	CtxGetLimit func(value *uint64, limit int32) Result `cu:"cuCtxGetLimit"`
 	// CUresult cuCtxSynchronize(void)
 	CtxSynchronize func() Result `cu:"cuCtxSynchronize"`
 
@@ -171,6 +177,8 @@ type Table struct {
 	ModuleUnload func(m moduleHandle) Result `cu:"cuModuleUnload"`
 	// CUresult cuModuleGetFunction(CUfunction *, CUmodule, const char *name)
 	ModuleGetFunction func(f *Function, m moduleHandle, name *byte) Result `cu:"cuModuleGetFunction"`
+	// CUresult cuFuncLoad(CUfunction)
+	FuncLoad func(f Function) Result `cu:"cuFuncLoad,optional"`
 	// CUresult cuFuncGetAttribute(int *, CUfunction_attribute, CUfunction)
 	FuncGetAttribute func(value *int32, attribute FuncAttribute, f Function) Result `cu:"cuFuncGetAttribute"`
 	// CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int value)
@@ -193,6 +201,7 @@ const (
 	AttrComputeMode          Attribute = 20
 	AttrClockKHz             Attribute = 13
 	AttrL2Bytes              Attribute = 38
+	AttrThreadsPerSM         Attribute = 39
 	AttrAsyncEngines         Attribute = 40
 	AttrComputeMajor         Attribute = 75
 	AttrComputeMinor         Attribute = 76

@@ -1,15 +1,17 @@
 package launch
 
-// The probe kernels serve tests only: field/probe.cu.
+// ProbeImage holds the probe kernels, which serve tests only: field/probe.cu.
+const ProbeImage = "probe"
+
 var (
 	kernelProbeField = [...]*Kernel{
-		declare[probeFieldArgs]("probe", "cuzk_probe_fr", 128),
-		declare[probeFieldArgs]("probe", "cuzk_probe_fp", 128),
-		declare[probeFieldArgs]("probe", "cuzk_probe_fp2", 128),
+		declare[probeFieldArgs](ProbeImage, "cuzk_probe_fr", 128),
+		declare[probeFieldArgs](ProbeImage, "cuzk_probe_fp", 128),
+		declare[probeFieldArgs](ProbeImage, "cuzk_probe_fp2", 128),
 	}
 	kernelProbePoints = [...]*Kernel{
-		declare[probePointArgs]("probe", "cuzk_probe_g1", 128),
-		declare[probePointArgs]("probe", "cuzk_probe_g2", 128),
+		declare[probePointArgs](ProbeImage, "cuzk_probe_g1", 128),
+		declare[probePointArgs](ProbeImage, "cuzk_probe_g2", 128),
 	}
 )
 

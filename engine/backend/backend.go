@@ -59,9 +59,10 @@ type Task struct {
 	// when Prove is about to return without having read them.
 	RowsRead func()
 
-	// RowsAgain is called after RowsRead by a device that was lost, to read A
-	// and B anew. False: the caller may have got them back, nothing of them can
-	// be read. True: RowsRead has to be called once more. Nil is always false.
+	// RowsAgain is called after RowsRead by a device that was lost, or had no
+	// memory for a launch, to read A and B anew. False: the caller may have got
+	// them back, nothing of them can be read. True: RowsRead has to be called
+	// once more. Nil is always false.
 	RowsAgain func() bool
 
 	// Stage reports the duration of a named stage when it ends; may be called

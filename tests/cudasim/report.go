@@ -34,8 +34,9 @@ type DeviceWide struct {
 	Outstanding uint64
 }
 
-// Device is one device's memory in bytes.
-type Device struct{ Used, Peak, Neighbour uint64 }
+// Device is one device's memory in bytes. Implicit is what launches have taken
+// of it, for code and local memory that nobody reserved.
+type Device struct{ Used, Peak, Neighbour, Implicit uint64 }
 
 // Operation is one entry of the timeline, in nanoseconds of the virtual clock.
 type Operation struct {

@@ -93,10 +93,11 @@ func TestHolder(t *testing.T) {
 const simulatedCard = 16 << 30
 
 // Bytes that a neighbour leaves: no room for a context of 0.51 GiB; and room for
-// that, but not for the two chunks that a job and its parameters take.
+// an open card (706 MiB on an H200), but not for the two chunks that a job and
+// its parameters take.
 const (
 	leavesNoContext = 100 << 20
-	leavesOneChunk  = 940 << 20
+	leavesOneChunk  = 1000 << 20
 )
 
 // A card that another process fills: what is missing is told, or waited for.
@@ -145,7 +146,7 @@ func TestNeighbourHoldsMostOfTheCard(t *testing.T) {
 // own.
 func TestTwoProcessesOnOneCard(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	const leavesTwoContextsAndThreeChunks = 2*(600<<20) + 3*chunkBytes
+	const leavesTwoContextsAndThreeChunks = 2*(720<<20) + 3*chunkBytes
 	r := open(t, cuda.Options{}) // opens nothing itself
 	n := r.fill(leavesTwoContextsAndThreeChunks)
 	defer n.letGo()

@@ -80,8 +80,8 @@ std::string report_text() {
                return "{\"call\":" + quoted(d.call) + text(",\"outstanding\":%llu}", number(d.outstanding));
            });
     out += "],\"devices\":[" + list(world.devices, [](const Device &d) {
-               return text("{\"used\":%llu,\"peak\":%llu,\"neighbour\":%llu}", number(d.used), number(d.peak),
-                           number(d.neighbour));
+               return text("{\"used\":%llu,\"peak\":%llu,\"neighbour\":%llu,\"implicit\":%llu}",
+                           number(d.used), number(d.peak), number(d.neighbour), number(d.implicit));
            });
     out += "],\"trace\":[" + list(world.trace, [](const Traced &t) {
                return "{\"name\":" + quoted(order[t.operation].name) +

@@ -149,14 +149,17 @@ DRIVER cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 13: // clock, kHz
         *value = 1000000;
         return ok;
-    case 16: // multiprocessors
-        *value = 4;
+    case 16:
+        *value = multiprocessors;
         return ok;
     case 20: // compute mode: default
         *value = 0;
         return ok;
     case 38: // L2, bytes
         *value = 4 << 20;
+        return ok;
+    case 39: // resident threads a multiprocessor
+        *value = multiprocessor_threads;
         return ok;
     case 40: // copy engines
         *value = 2;
@@ -245,9 +248,12 @@ DRIVER cuCtxDestroy_v2(uint64_t handle) {
     world.streams = std::move(others);
     erase_of(world.events, context);
     erase_of(world.modules, context);
+    for (auto &[handle, function] : world.functions)
+        if (function.context == context)
+            unload_code(function);
     erase_of(world.functions, context);
     release_context_memory(context);
-    give_vram(context->device, world.config.context_bytes);
+    give_vram(context->device, world.config.context_bytes + context->local_taken);
     world.destroyed.push_back(std::move(found->second));
     world.contexts.erase(found);
     if (current_context == handle)

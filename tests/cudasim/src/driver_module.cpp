@@ -34,6 +34,14 @@ Function *function_of(const Call &call, uint64_t handle) {
     return nullptr;
 }
 
+void forget_function(uint64_t handle) {
+    auto found = world.functions.find(handle);
+    if (found == world.functions.end())
+        return;
+    unload_code(found->second);
+    world.functions.erase(found);
+}
+
 // Largest grid. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 constexpr uint32_t most_blocks_x = 0x7fffffff, most_blocks_y = 65535;
 
@@ -58,7 +66,7 @@ DRIVER cuModuleUnload(uint64_t handle) {
                           text("handle %#llx is no module of this context (it names: %s)",
                                (unsigned long long)handle, handle_name(handle)));
     for (auto &[name, function] : found->second.functions)
-        world.functions.erase(function);
+        forget_function(function);
     world.modules.erase(found);
     return ok;
 }
@@ -74,10 +82,18 @@ DRIVER cuModuleGetFunction(uint64_t *out, uint64_t handle, const char *name) {
     uint64_t &function = found->second.functions[name];
     if (function == 0) {
         function = new_handle(Handle::function);
-        world.functions[function] = {call.context, kernel};
+        world.functions[function] = {call.context, kernel, false};
     }
     *out = function;
     return ok;
+}
+
+DRIVER cuFuncLoad(uint64_t handle) {
+    ENTER(Needs::context);
+    Function *f = function_of(call, handle);
+    if (f == nullptr)
+        return invalid_handle;
+    return load_code(*f) ? ok : out_of_memory;
 }
 
 DRIVER cuFuncGetAttribute(int *value, int attribute, uint64_t handle) {
@@ -85,13 +101,17 @@ DRIVER cuFuncGetAttribute(int *value, int attribute, uint64_t handle) {
     Function *f = function_of(call, handle);
     if (f == nullptr)
         return invalid_handle;
+    if (!load_code(*f))
+        return out_of_memory;
     // Source: CUfunction_attribute in cuda.h of CUDA 13.0. What a compiler decides is not known here.
     switch (attribute) {
     case 0: // threads a block
         *value = int(f->kernel->max_threads);
         return ok;
-    case 1: // static shared bytes
     case 3: // local bytes
+        *value = int(local_bytes_of(f->kernel));
+        return ok;
+    case 1: // static shared bytes
     case 8: // dynamic shared bytes allowed
         *value = 0;
         return ok;
@@ -133,6 +153,12 @@ DRIVER cuLaunchKernel(uint64_t handle, unsigned grid_x, unsigned grid_y, unsigne
     if (parameters == nullptr || parameters[0] == nullptr || extra != nullptr)
         return call.wrong(Kind::limit, invalid_value,
                           shape + ": arguments are one struct, given by kernelParams");
+    Device &device = world.devices[size_t(call.context->device)];
+    uint64_t before = device.used;
+    bool room = load_code(*f) && reserve_local(call.context, local_bytes_of(kernel));
+    device.implicit += device.used - before;
+    if (!room)
+        return out_of_memory;
     Launch launch;
     launch.kernel = kernel;
     launch.grid_x = grid_x;

@@ -52,13 +52,20 @@ enum Engine { engine_none, engine_compute, engine_upload, engine_download, engin
 
 struct Device {
     uint64_t used = 0, peak = 0, neighbour = 0;
+    uint64_t implicit = 0; // taken at launches, for code and local memory
     uint64_t free_at[engine_count] = {}; // on the virtual clock, ns
 };
+
+// What a context has local memory for from the start, in what it takes itself: the default of
+// CU_LIMIT_STACK_SIZE.
+constexpr uint64_t context_local_bytes = 1024;
 
 struct Context {
     uint64_t handle = 0;
     int device = 0;
     int sticky = 0;           // CUresult that every call gives from now on
+    uint64_t local_bytes = context_local_bytes; // of a thread: what there is memory for
+    uint64_t local_taken = 0;                   // device memory for more than the first of them
     uint64_t outstanding = 0; // operations enqueued and not run
     bool was_full = false;    // a launch has had to wait: reported once
 };
@@ -104,6 +111,7 @@ struct Module {
 struct Function {
     Context *context = nullptr;
     const cuzk_sim_kernel *kernel = nullptr;
+    bool loaded = false; // its code is on the device
 };
 
 struct PhysicalMemory {
@@ -221,6 +229,13 @@ void observe(uint32_t operation);                 // the host has seen it comple
 Clock after(uint32_t operation);
 bool outstanding_touches(uint64_t base, uint64_t bytes, std::string *name);
 bool outstanding_uses_host(uint64_t base, uint64_t bytes, std::string *name);
+
+// Code and local memory, which a driver takes when it has to. False: there is no room.
+constexpr int multiprocessors = 4, multiprocessor_threads = 2048;
+bool reserve_local(Context *context, uint64_t bytes_per_thread);
+bool load_code(Function &function);
+void unload_code(const Function &function);
+uint64_t local_bytes_of(const cuzk_sim_kernel *kernel);
 
 // Memory.
 bool take_vram(int device, uint64_t bytes);

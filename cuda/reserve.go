@@ -1,0 +1,128 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/vram"
+)
+
+// A driver takes memory of the card by itself, at the first launch of a kernel:
+// for its code, and for the local memory of all threads that the card can hold
+// at once, where the kernel's are larger than any before. Once jobs run it may
+// find that another process has taken the rest of the card. So both are taken
+// when the card is opened.
+const (
+	// contextLocalBytes is the local memory of a thread that a context begins
+	// with, in contextBytes: the default of CU_LIMIT_STACK_SIZE.
+	contextLocalBytes = 1024
+
+	// localBytes is what is reserved for a thread. The kernels take up to 1,432
+	// (cuzk_msm_g2_reduce on sm_90, by nvcc -Xptxas -v; the next largest takes
+	// 472); the rest is room for other architectures and what a driver adds.
+	localBytes = 1536
+
+	// maxTableLog is the largest domain, as a power of two, for whose twiddles
+	// a session has memory from the start. Larger ones get it when they come.
+	maxTableLog = 28
+)
+
+// localOn is what local memory of so many bytes a thread takes of a card, beside
+// what is in contextBytes already: all threads that can be resident have theirs.
+// Source: CUDA driver API, CU_CTX_LMEM_RESIZE_TO_MAX and cuCtxSetLimit.
+func localOn(card *driver.Device, perThread uint64) uint64 {
+	threads := uint64(card.Multiprocessors) * uint64(card.ThreadsPerSM)
+	bytes := (max(perThread, contextLocalBytes) - contextLocalBytes) * threads
+	return (bytes + vram.Granule - 1) / vram.Granule * vram.Granule
+}
+
+// fixedOn is what a card's memory is used for while it is open, whatever runs.
+func fixedOn(card *driver.Device) uint64 {
+	return contextBytes + sessionBytes + localOn(card, localBytes)
+}
+
+// fixed is fixedOn with what the driver has taken for local memory.
+func (s *session) fixed() uint64 {
+	return contextBytes + sessionBytes + localOn(s.context.Device(), s.local)
+}
+
+// reserve has the driver take local memory for every kernel. A driver that
+// refuses for other reasons than memory may still run them.
+func (s *session) reserve(b *driver.Bound) error {
+	s.local = max(localBytes, s.kernels.local)
+	has, err := b.ReserveLocal(s.local)
+	if driver.Is(err, driver.ErrorOutOfMemory) || driver.Sticky(err) {
+		return err
+	}
+	s.local = max(s.local, has)
+	return nil
+}
+
+// tableAt is where the twiddles of a domain lie in the memory of a session, and
+// none for a domain too large.
+func (s *session) tableAt(logSize uint32) launch.Range {
+	if logSize > maxTableLog {
+		return launch.Range{}
+	}
+	at := uint64(s.decode) + loadSlots*slotBytes
+	for log := range logSize {
+		at += launch.TableBytes(log)
+	}
+	return launch.Range{Addr: at, Bytes: launch.TableBytes(logSize)}
+}
+
+// checkBudget refuses a budget, where one is set, that leaves nothing to work
+// with beside the fixed parts.
+func checkBudget(card *driver.Device, given, fixed uint64) error {
+	if given == 0 || given >= fixed+vram.Granule {
+		return nil
+	}
+	return fmt.Errorf("%w: %d bytes on gpu%d %s; the context and fixed buffers take %d bytes and a job at least %d more",
+		ErrBudget, given, card.Ordinal, card.Name, fixed, uint64(vram.Granule))
+}
+
+// errLaunchMemory is for a launch that the driver had no memory for, in spite
+// of the reserve. The context goes on: nothing of the launch has happened.
+var errLaunchMemory = fmt.Errorf("%w: for a kernel's first launch", sched.ErrNoMemory)
+
+// retryLaunch is how long a job waits before it runs again after such a launch:
+// others may let go of memory meanwhile. What it had uploaded is uploaded again.
+const retryLaunch = 100 * time.Millisecond
+
+func launchMemory(b *driver.Bound, err error) error {
+	free, total, failed := b.MemInfo()
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	return fmt.Errorf("%w: %w; %d of the card's %d bytes are free, which others hold or this process's budget takes: "+
+		"wait for them, or give each process a lower budget (CUZK_VRAM_BUDGET)", errLaunchMemory, err, free, total)
+}
+
+// withMemory runs a job, and again as long as a launch finds no memory, jobs may
+// wait for some, and again says that the job's memory may still be read. What
+// is mapped and nobody works on is given back before.
+func (d *device) withMemory(ctx context.Context, again func() bool, do func() error) error {
+	begin := time.Now()
+	for {
+		err := do()
+		if !errors.Is(err, errLaunchMemory) {
+			return err
+		}
+		if time.Since(begin) >= d.options.MemoryWait || !again() {
+			return fmt.Errorf("%w; the budget is %d bytes, and the job may wait %v", err, d.Stats().BudgetBytes, d.options.MemoryWait)
+		}
+		if failed := d.jobs.Trim(); failed != nil {
+			return errors.Join(err, failed)
+		}
+		select {
+		case <-time.After(retryLaunch):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

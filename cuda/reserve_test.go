@@ -1,0 +1,181 @@
+package cuda
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/cuda/cudatest"
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/tests/cudasim"
+)
+
+// Cards as their drivers describe them.
+var (
+	h200      = &driver.Device{Multiprocessors: 132, ThreadsPerSM: 2048}
+	simulated = &driver.Device{Multiprocessors: 4, ThreadsPerSM: 2048}
+)
+
+// fixedBytes is fixedOn the card that tests run on.
+func fixedBytes(t testing.TB) uint64 {
+	if onCard() {
+		return fixedOn(cudatest.Device(t))
+	}
+	return fixedOn(simulated)
+}
+
+// takenWhenOpened is what the simulator's card has used once it is open: less
+// than fixedBytes, since its code is smaller than what contextBytes allows for.
+func takenWhenOpened() int64 {
+	const context, code = 522 << 20, 64 << 10 // of the simulator
+	n := context + localOn(simulated, localBytes) + sessionBytes
+	for _, k := range launch.Kernels() {
+		if k.Image != launch.ProbeImage {
+			n += code
+		}
+	}
+	return int64(n)
+}
+
+func TestLocalMemory(t *testing.T) {
+	for name, test := range map[string]struct {
+		card *driver.Device
+		of   uint64
+		want uint64
+	}{
+		"what a context has":     {h200, contextLocalBytes, 0},
+		"less than that":         {h200, 16, 0},
+		"the reserve on an H200": {h200, localBytes, 132 << 20},
+		"in whole granules":      {simulated, contextLocalBytes + 1, 2 << 20},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, localOn(test.card, test.of)) })
+	}
+}
+
+// TestTablesHaveTheirPlace sees that tables of all domains lie beside each other
+// in the memory that a session has from the start.
+func TestTablesHaveTheirPlace(t *testing.T) {
+	s := &session{decode: 1 << 32}
+	end := uint64(s.decode) + loadSlots*slotBytes
+	for log := range uint32(maxTableLog + 1) {
+		r := s.tableAt(log)
+		assert.Equal(t, end, r.Addr, "2^%d", log)
+		assert.Equal(t, launch.TableBytes(log), r.Bytes, "2^%d", log)
+		end += r.Bytes
+	}
+	assert.LessOrEqual(t, end, uint64(s.decode)+sessionBytes)
+	assert.Zero(t, s.tableAt(maxTableLog+1).Bytes, "larger ones have none")
+}
+
+// fullCard opens a simulated card with a budget in which one job of a circuit
+// just fits, and has a neighbour take all of the card but the budget.
+func fullCard(t *testing.T, o Options, faults ...cudasim.Fault) (*device, *cudasim.Sim, proven) {
+	t.Helper()
+	if onCard() {
+		t.Skip("the simulator plays the neighbour")
+	}
+	const cardBytes = 2 << 30
+	p := makeProven(t, synth.PoRepLike(500, 9), 1)
+	sim := cudasim.New(t, cudasim.Config{VRAMBytes: cardBytes})
+	for _, f := range faults {
+		sim.Fault(f)
+	}
+	o.BudgetBytes, o.chunkBytes = leastBudget(t, p), vram.Granule
+	opened, err := NewProvider(o).Open(0)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, opened.Close()) })
+	used := sim.Report().Devices[0].Used
+	assert.LessOrEqual(t, used, fixedBytes(t))
+	sim.Seize(0, cardBytes-int64(used+o.BudgetBytes-fixedBytes(t)))
+	return opened.(*device), sim, p
+}
+
+// noReserve is a driver that does not take local memory beforehand.
+var noReserve = cudasim.Fault{Call: "cuCtxSetLimit", Code: 801}
+
+func TestNothingIsTakenAfterOpening(t *testing.T) {
+	t.Run("a job has all that it needs", func(t *testing.T) {
+		d, sim, p := fullCard(t, Options{})
+		got, err := sums(t.Context(), d, p)
+		require.NoError(t, err)
+		p.check(t, got)
+		assert.Zero(t, sim.Report().Devices[0].Implicit)
+	})
+	t.Run("without the reserve it would not", func(t *testing.T) {
+		d, _, p := fullCard(t, Options{}, noReserve)
+		_, err := sums(t.Context(), d, p)
+		require.ErrorContains(t, err, "cuda: cuLaunchKernel cuzk_msm_g2_reduce")
+		require.True(t, driver.Is(err, driver.ErrorOutOfMemory))
+	})
+}
+
+// TestLaunchWithoutMemory has a driver that takes local memory only when a
+// kernel needs it, on a card that is full by then.
+func TestLaunchWithoutMemory(t *testing.T) {
+	task := func(p proven) *backend.Task {
+		return &backend.Task{
+			Params: p.params, Assignment: p.circuit.Assignment(), RowsRead: func() {}, RowsAgain: func() bool { return true },
+			Stage: func(string, float64) {},
+		}
+	}
+	leave := func(sim *cudasim.Sim) { sim.Seize(0, -int64(sim.Report().Devices[0].Neighbour)) }
+	t.Run("a job that may not wait fails with the numbers, and the next runs", func(t *testing.T) {
+		d, sim, p := fullCard(t, Options{}, noReserve)
+		require.NoError(t, d.Load(t.Context(), p.params))
+		_, err := d.Prove(t.Context(), task(p))
+		require.ErrorIs(t, err, sched.ErrNoMemory)
+		assert.ErrorContains(t, err, "; 0 of the card's 2147483648 bytes are free")
+		assert.ErrorContains(t, err, strconv.FormatUint(d.Stats().BudgetBytes, 10)+" bytes")
+		leave(sim)
+		got, err := d.Prove(t.Context(), task(p))
+		require.NoError(t, err)
+		p.check(t, got)
+	})
+	t.Run("one that may wait runs when others let go", func(t *testing.T) {
+		t.Setenv("TMPDIR", t.TempDir()) // where the advisory lock is
+		d, sim, p := fullCard(t, Options{MemoryWait: time.Hour}, noReserve)
+		require.NoError(t, d.Load(t.Context(), p.params))
+		done := make(chan error, 1)
+		go func() {
+			got, err := d.Prove(t.Context(), task(p))
+			if err == nil {
+				p.check(t, got)
+			}
+			done <- err
+		}()
+		const tries = 2
+		require.Eventually(t, func() bool { return d.jobs.Stats().Failed >= tries }, time.Minute, time.Millisecond)
+		leave(sim)
+		require.NoError(t, <-done)
+		assert.NotZero(t, sim.Report().Devices[0].Implicit)
+	})
+	t.Run("one whose rows are gone fails", func(t *testing.T) {
+		t.Setenv("TMPDIR", t.TempDir())
+		d, _, p := fullCard(t, Options{MemoryWait: time.Hour}, noReserve)
+		_, err := sums(t.Context(), d, p)
+		require.ErrorIs(t, err, sched.ErrNoMemory)
+	})
+	t.Run("one that is cancelled stops waiting", func(t *testing.T) {
+		t.Setenv("TMPDIR", t.TempDir())
+		d, _, p := fullCard(t, Options{MemoryWait: time.Hour}, noReserve)
+		require.NoError(t, d.Load(t.Context(), p.params))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := d.Prove(ctx, task(p))
+			done <- err
+		}()
+		require.Eventually(t, func() bool { return d.jobs.Stats().Failed > 0 }, time.Minute, time.Millisecond)
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+}
