@@ -61,7 +61,9 @@ DRIVER cuCtxSetLimit(int limit, uint64_t value) {
     ENTER(Needs::context);
     if (limit != stack_size)
         return call.wrong(Kind::limit, invalid_value, text("limit %d is not simulated", limit));
-    run_all(call, call.context);
+    // "If necessary, the device will block until all preceding requested tasks are complete."
+    if (call.context->outstanding > 0)
+        run_all(call, call.context);
     return reserve_local(call.context, value) ? ok : out_of_memory;
 }
 
