@@ -4,6 +4,7 @@ package cudasim
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -108,12 +109,21 @@ func root(t testing.TB) string {
 	return filepath.Dir(filepath.Dir(filepath.Dir(self)))
 }
 
-// markerImages fills a folder with what stands for the kernel images.
+// markerImages fills a folder with what stands for the kernel images. Tests of
+// other packages read it at the same time: each file is there whole or not yet.
 func markerImages(t testing.TB, folder string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	for _, name := range kernels.Names {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name+kernels.Extension), []byte(imageMarker), 0o644))
+		path := filepath.Join(folder, name+kernels.Extension)
+		if there, err := os.ReadFile(path); err == nil && string(there) == imageMarker {
+			continue
+		}
+		whole, err := os.CreateTemp(folder, name)
+		require.NoError(t, err)
+		_, err = whole.WriteString(imageMarker)
+		require.NoError(t, errors.Join(err, whole.Chmod(0o644), whole.Close()))
+		require.NoError(t, os.Rename(whole.Name(), path))
 	}
 	return folder
 }
