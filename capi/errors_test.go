@@ -15,6 +15,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine"
+	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/cpu/mem"
 	"github.com/libcuzk/libcuzk/engine/cpu/par"
 	"github.com/libcuzk/libcuzk/engine/groth16"
@@ -46,6 +47,7 @@ func TestStatusOf(t *testing.T) {
 		"a job larger than the budget":        {fmt.Errorf("cuda: %w", &vram.TooLargeError{}), 401},
 		"a driver call out of memory":         {fmt.Errorf("cuda: %w", &driver.Error{Code: driver.ErrorOutOfMemory}), 401},
 		"a driver call after which all fail":  {fmt.Errorf("cuda: %w", &driver.Error{Code: 700}), 303},
+		"a device lost for good":              {fmt.Errorf("engine: no device is left: %w", &backend.GoneError{Err: &driver.Error{Code: 700}}), 303},
 		"a device lost by a driver call":      {fmt.Errorf("%w: %w", sched.ErrDeviceLost, &driver.Error{Code: 1}), 303},
 		"another driver call":                 {fmt.Errorf("cuda: %w", &driver.Error{Code: driver.ErrorInvalidValue}), 302},
 	} {

@@ -53,6 +53,7 @@ type device struct {
 	tasks  sync.WaitGroup           // one for every Load and Prove
 
 	lost lostSessions
+	gone atomic.Pointer[backend.GoneError] // nil: the card has not been lost for good
 
 	enqueued chan struct{} // a token for every job whose kernels are enqueued and have not all run
 	launched atomic.Int64  // kernels, since the card was opened
@@ -73,7 +74,10 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 		return nil, err
 	}
 	s, err := newSession(card, images, options)
-	if err != nil {
+	switch {
+	case refusesContext(err): // one that another engine has lost, or a library beside us
+		return nil, goneError(card, err)
+	case err != nil:
 		return nil, err
 	}
 	d.current.Store(s)
@@ -112,14 +116,24 @@ func (s *session) affordable(wait bool) (bytes uint64, err error) {
 }
 
 // Info implements backend.Device.
-func (d *device) Info() backend.Info { return info(d.card, d.images) }
+func (d *device) Info() backend.Info {
+	of := info(d.card, d.images)
+	if gone := d.gone.Load(); gone != nil {
+		of.Unusable = gone.Error()
+	}
+	return of
+}
 
-// begin keeps Close waiting until done is called.
+// begin keeps Close waiting until done is called. Once the card is gone nothing
+// begins.
 func (d *device) begin() (done func(), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return nil, ErrClosed
+	}
+	if gone := d.gone.Load(); gone != nil {
+		return nil, gone
 	}
 	d.tasks.Add(1)
 	return d.tasks.Done, nil
@@ -153,7 +167,8 @@ func (d *device) Close() error {
 }
 
 // giveBack ends the session. failed is what has gone wrong before; that the
-// card was lost meanwhile does not matter if all is given back in the end.
+// card was lost meanwhile does not matter if all is given back in the end, or
+// if the card is gone and the driver lets nothing more go before the process ends.
 func (d *device) giveBack(failed error) error {
 	s := d.current.Load()
 	left := d.takeBack(s.watch.Do)
@@ -163,6 +178,9 @@ func (d *device) giveBack(failed error) error {
 	}
 	if !d.lost.empty() {
 		left = d.takeBack(d.card.Unbound)
+	}
+	if d.gone.Load() != nil && driver.Sticky(left) {
+		left = nil
 	}
 	if lost := d.jobs.Lost() != nil || driver.Sticky(failed); lost && left == nil && s.context.Closed() {
 		return nil

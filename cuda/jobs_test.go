@@ -200,7 +200,7 @@ func TestLostDevice(t *testing.T) {
 		"at a launch":              {cudasim.Fault{Call: "cuLaunchKernel", Nth: 30, Code: illegalAddress, Sticky: true}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, sim := open(t, Options{chunkBytes: vram.Granule}, cudasim.Config{})
+			d, sim := open(t, Options{chunkBytes: vram.Granule}, cudasim.Config{Recovers: true})
 			require.NoError(t, d.Load(t.Context(), p.params))
 			sim.Fault(test.fault)
 			var read atomic.Int64

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/sched"
 )
 
@@ -19,6 +20,10 @@ func (d *device) withRecovery(ctx context.Context, again func() bool, do func() 
 		return err
 	}
 	if failed := d.recover(ctx); failed != nil {
+		var gone *backend.GoneError
+		if errors.As(failed, &gone) {
+			return fmt.Errorf("%w; it was lost after: %w", gone, err)
+		}
 		return errors.Join(err, failed)
 	}
 	if !again() {
@@ -28,9 +33,13 @@ func (d *device) withRecovery(ctx context.Context, again func() bool, do func() 
 	return do()
 }
 
-// recover makes a lost card usable again, once all its jobs have failed.
+// recover makes a lost card usable again, once all its jobs have failed. If the
+// driver refuses that for good, the card is gone: it is not asked again.
 func (d *device) recover(ctx context.Context) error {
 	return d.jobs.Recover(ctx, func() (sched.Device, error) {
+		if gone := d.gone.Load(); gone != nil {
+			return nil, gone
+		}
 		old := d.current.Load()
 		// Its errors tell of the loss again, which is known.
 		_ = old.close()
@@ -41,7 +50,12 @@ func (d *device) recover(ctx context.Context) error {
 		// Before the new context, which may need what the old one held.
 		_ = d.takeBack(d.card.Unbound)
 		s, err := newSession(d.card, d.images, d.options)
-		if err != nil {
+		switch {
+		case driver.Sticky(err): // of the context, or of the first calls on it
+			gone := goneError(d.card, err)
+			d.gone.Store(gone)
+			return nil, gone
+		case err != nil:
 			return nil, err
 		}
 		// What stays is counted, and tried again when the device is closed.

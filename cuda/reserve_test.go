@@ -110,6 +110,13 @@ func TestNothingIsTakenAfterOpening(t *testing.T) {
 		p.check(t, got)
 		assert.Zero(t, sim.Report().Devices[0].Implicit)
 	})
+	t.Run("also where cuFuncLoad refuses", func(t *testing.T) {
+		d, sim, p := fullCard(t, Options{}, cudasim.Fault{Call: "cuFuncLoad", Code: 801})
+		got, err := sums(t.Context(), d, p)
+		require.NoError(t, err)
+		p.check(t, got)
+		assert.Zero(t, sim.Report().Devices[0].Implicit)
+	})
 	t.Run("without the reserve it would not", func(t *testing.T) {
 		d, _, p := fullCard(t, Options{}, noReserve)
 		_, err := sums(t.Context(), d, p)

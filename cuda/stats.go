@@ -4,23 +4,30 @@ import "github.com/libcuzk/libcuzk/engine/backend"
 
 var _ backend.Reporter = (*device)(nil)
 
-// Stats implements backend.Reporter.
+// Stats implements backend.Reporter. Of a card that is gone nothing is in use
+// but what the driver has not taken back; the ledger tells of memory that went
+// with the context.
 func (d *device) Stats() backend.Stats {
 	u := d.jobs.Stats()
-	return backend.Stats{
-		BudgetBytes:   u.Budget + d.current.Load().fixed(),
-		FixedBytes:    d.current.Load().fixed() + d.lost.bytes(),
-		MappedBytes:   u.Mapped,
-		JobBytes:      u.Held,
-		FencedBytes:   u.Fenced,
-		SetBytes:      u.Sets,
-		PinnedBytes:   d.current.Load().pinned(),
-		HostSetBytes:  bytesPinnedBy(d.current.Load()),
+	counts := backend.Stats{
 		UploadedBytes: d.card.Uploaded(),
 		Streamed:      d.streamed.Load(),
 		Retries:       d.retries.Load(),
 		Resets:        u.Losses,
 	}
+	if d.gone.Load() != nil {
+		counts.FixedBytes = d.lost.bytes()
+		return counts
+	}
+	counts.BudgetBytes = u.Budget + d.current.Load().fixed()
+	counts.FixedBytes = d.current.Load().fixed() + d.lost.bytes()
+	counts.MappedBytes = u.Mapped
+	counts.JobBytes = u.Held
+	counts.FencedBytes = u.Fenced
+	counts.SetBytes = u.Sets
+	counts.PinnedBytes = d.current.Load().pinned()
+	counts.HostSetBytes = bytesPinnedBy(d.current.Load())
+	return counts
 }
 
 // pinned is the host memory of all rings and results, and what AllocHost gave.

@@ -217,7 +217,7 @@ func TestLostWhileStreaming(t *testing.T) {
 		"copying a tile":            {cudasim.Fault{Call: cudasim.RunCopy, Nth: 12, Code: illegalAddress}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, sim := open(t, streamingOptions(t, p), cudasim.Config{})
+			d, sim := open(t, streamingOptions(t, p), cudasim.Config{Recovers: true})
 			sim.Fault(test.fault)
 			got, err := sums(t.Context(), d, p)
 			require.NotEmpty(t, sim.Report().Struck)

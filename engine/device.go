@@ -26,7 +26,8 @@ type device struct {
 
 	pool *sched.Pool[*partition]
 
-	avoidUntil atomic.Int64 // Unix time in ns, see avoided
+	avoidUntil atomic.Int64                      // Unix time in ns, see avoided
+	gone       atomic.Pointer[backend.GoneError] // nil: the device has not been lost for good
 
 	opening sync.Mutex                     // held while the provider opens the device
 	opened  atomic.Pointer[backend.Device] // set under opening; nil until the first use, and when closed for idleness
@@ -75,13 +76,16 @@ func (d *device) open(ctx context.Context) (backend.Device, error) {
 	}
 }
 
-// openOnce opens the device unless it is open. A failure is not remembered: the
-// next job tries again.
+// openOnce opens the device unless it is open. The next job tries again after a
+// failure, unless the device is gone.
 func (d *device) openOnce() (backend.Device, error) {
 	d.opening.Lock()
 	defer d.opening.Unlock()
 	if d.isClosed() {
 		return nil, ErrClosed
+	}
+	if gone := d.gone.Load(); gone != nil {
+		return nil, gone
 	}
 	opened := d.opened.Load()
 	if opened == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +20,7 @@ type Engine struct {
 	log       *slog.Logger
 	devices   []*device     // every device found, in the order of Devices; fixed by New
 	preferred []*device     // those that take jobs for AnyDevice; fixed by New
-	gpuReason string        // why there is no GPU in devices; fixed by New
+	missing   []string      // why providers have no devices; fixed by New
 	recording bool          // New started the timeline; fixed by New
 	closeIdle time.Duration // Config.CloseIdle; fixed by New
 	fallback  Fallback      // Config.Fallback; fixed by New
@@ -56,19 +57,17 @@ func New(cfg Config) (*Engine, error) {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
-	var missing []string
 	for _, p := range cfg.Providers {
 		infos, err := p.Devices()
 		if err != nil {
 			e.log.Info("no devices", "backend", p.Name(), "reason", err)
-			missing = append(missing, err.Error())
+			e.missing = append(e.missing, err.Error())
 		}
 		e.addDevices(p, infos, cfg.Workers)
 	}
 	if len(e.preferred) == 0 {
-		return nil, fmt.Errorf("%w: no usable device (%s)", ErrNoDevice, strings.Join(missing, "; "))
+		return nil, fmt.Errorf("%w: no usable device (%s)", ErrNoDevice, strings.Join(e.missing, "; "))
 	}
-	e.gpuReason = e.whyNoGPU(missing)
 	if cfg.Timeline != "" {
 		if err := timeline.Start(cfg.Timeline); err != nil {
 			return nil, fmt.Errorf("engine: %w", err)
@@ -93,32 +92,31 @@ func (e *Engine) addDevices(p backend.Provider, infos []backend.Info, workers in
 	}
 }
 
-func (e *Engine) whyNoGPU(missing []string) string {
-	var unusable []string
+// GPUReason says why no GPU is used; empty if one is.
+func (e *Engine) GPUReason() string {
+	reasons := slices.Clone(e.missing)
 	for _, d := range e.devices {
+		info := d.infoNow()
 		switch {
-		case d.info.Backend == backend.CPU:
-		case d.info.Unusable == "":
+		case info.Backend == backend.CPU:
+		case info.Unusable == "":
 			return ""
 		default:
-			unusable = append(unusable, d.info.Name+": "+d.info.Unusable)
+			reasons = append(reasons, info.Name+": "+info.Unusable)
 		}
 	}
-	if reasons := append(missing, unusable...); len(reasons) > 0 {
+	if len(reasons) > 0 {
 		return strings.Join(reasons, "; ")
 	}
 	return "built without a GPU back end"
 }
-
-// GPUReason says why no GPU is used; empty if one is.
-func (e *Engine) GPUReason() string { return e.gpuReason }
 
 // Devices lists every device found, usable or not, in the order that
 // ProveOptions.Device counts.
 func (e *Engine) Devices() []DeviceInfo {
 	list := make([]DeviceInfo, len(e.devices))
 	for i, d := range e.devices {
-		list[i] = DeviceInfo{Info: d.info, Workers: d.pool.Live()}
+		list[i] = DeviceInfo{Info: d.infoNow(), Workers: d.pool.Live()}
 	}
 	return list
 }
@@ -185,7 +183,7 @@ func (e *Engine) begin() error {
 
 // chooseDevice is the device for one partition: the one named, else the
 // preferred one with the fewest partitions on it, of those that are not avoided
-// if there are any.
+// if there are any. One that is gone is not chosen.
 func (e *Engine) chooseDevice(index int) (*device, error) {
 	if index != AnyDevice {
 		if index < 0 || index >= len(e.devices) {
@@ -195,11 +193,18 @@ func (e *Engine) chooseDevice(index int) (*device, error) {
 		if d.info.Unusable != "" {
 			return nil, fmt.Errorf("%w: device %d (%s) cannot be used: %s", ErrNoDevice, index, d.info.Name, d.info.Unusable)
 		}
+		if gone := d.gone.Load(); gone != nil {
+			return nil, fmt.Errorf("engine: device %d (%s) cannot be used: %w", index, d.info.Name, gone)
+		}
 		return d, nil
+	}
+	candidates, err := e.preferredOrFallback()
+	if err != nil {
+		return nil, fmt.Errorf("engine: no device is left: %w", err)
 	}
 	var best *device
 	bestAvoided := false
-	for _, d := range e.preferred {
+	for _, d := range candidates {
 		avoided := d.avoided()
 		if best == nil || bestAvoided && !avoided || bestAvoided == avoided && d.load.Load() < best.load.Load() {
 			best, bestAvoided = d, avoided

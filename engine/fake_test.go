@@ -26,7 +26,8 @@ type scripted struct {
 	opening   func() error // called by Open if openErr is nil; nil: nothing
 	loadErr   error
 	script    func(ctx context.Context, t *backend.Task) error
-	losing    func(ordinal int) bool // devices that are lost under a task once it has been read; nil: none
+	losing    func(ordinal int) bool  // devices that are lost under a task once it has been read; nil: none
+	taking    func(ordinal int) error // called with each task, before it is read; nil: nothing
 	begun     chan *backend.Task
 	loads     atomic.Int64
 	drops     atomic.Int64
@@ -91,6 +92,11 @@ func (d *scriptedDevice) Prove(ctx context.Context, t *backend.Task) (*groth16.S
 		}
 	}
 	d.begun <- t
+	if d.taking != nil {
+		if err := d.taking(d.ordinal); err != nil {
+			return nil, err
+		}
+	}
 	if d.losing != nil {
 		t.RowsRead()
 		if d.losing(d.ordinal) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Fallback says where a partition goes whose device was lost, and lost again
-// when the partition was retried there after the reset.
+// when the partition was retried there after the reset, or is gone for good.
 type Fallback int
 
 // The fallbacks. None of them moves a job that names its device, or one whose
@@ -23,6 +23,7 @@ const (
 	// proof can start it again elsewhere.
 	FallbackGPU Fallback = iota
 	// FallbackCPU is another device of the same kind, and after the last the CPU.
+	// It also takes the jobs that come once all other devices are gone.
 	FallbackCPU
 	// FallbackNone fails the job.
 	FallbackNone
@@ -71,7 +72,7 @@ func (e *Engine) fallbackFor(p *partition) *device {
 			break
 		}
 		for _, d := range e.devices {
-			if d.info.Backend != kind || d.info.Unusable != "" || slices.Contains(p.tried, d) {
+			if d.info.Backend != kind || !d.usable() || slices.Contains(p.tried, d) {
 				continue
 			}
 			if best == nil || d.load.Load() < best.load.Load() {

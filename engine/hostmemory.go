@@ -52,10 +52,13 @@ func (e *Engine) pinHost(memory []byte) backend.HostPinner {
 	stop() // a busy GPU is not waited for
 	for _, d := range e.devices {
 		pinner, can := d.provider.(backend.HostPinner)
-		if !can || d.info.Unusable != "" {
+		if !can || !d.usable() {
 			continue
 		}
 		_, done, err := d.use(once)
+		if d.isGone(err) {
+			continue
+		}
 		if err == nil {
 			defer done()
 		}

@@ -119,7 +119,7 @@ func (d *device) metrics() DeviceMetrics {
 	// Read before the load, so that what moves on meanwhile is not counted as
 	// carried twice.
 	waiting := d.queue.Len()
-	m := DeviceMetrics{Info: d.info, Waiting: waiting, Carried: max(int(d.load.Load())-waiting, 0)}
+	m := DeviceMetrics{Info: d.infoNow(), Waiting: waiting, Carried: max(int(d.load.Load())-waiting, 0)}
 	m.Workers, m.Moved = d.pool.Live(), d.counters.moved.Load()
 	if opened := d.opened.Load(); opened != nil && !d.isClosed() {
 		if reporter, reports := (*opened).(backend.Reporter); reports {

@@ -72,15 +72,25 @@ func (e *Engine) AddSRS(ctx context.Context, p *srs.Params) (*SRS, error) {
 	}
 	defer e.ended.Done()
 	set := e.adopt(p)
-	d, err := e.chooseDevice(AnyDevice)
-	if err == nil {
-		err = set.loadFirst(ctx, d)
-	}
-	if err != nil {
+	if err := e.loadSomewhere(ctx, set); err != nil {
 		set.unpin()
 		return nil, err
 	}
 	return &SRS{engine: e, set: set, refs: 1}, nil
+}
+
+// loadSomewhere makes the set usable on the device that the next job would go
+// to. One that turns out to be gone is no such device.
+func (e *Engine) loadSomewhere(ctx context.Context, set *paramSet) error {
+	for {
+		d, err := e.chooseDevice(AnyDevice)
+		if err != nil {
+			return err
+		}
+		if err = set.loadFirst(ctx, d); !d.isGone(err) {
+			return err
+		}
+	}
 }
 
 // adopt finds or makes the set of p and pins it. The set holds one reference

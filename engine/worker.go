@@ -55,6 +55,7 @@ func (d *device) prove(p *partition) (proof Proof, err error) {
 	}
 	sums, err := d.sums(ctx, p)
 	if err != nil {
+		d.isGone(err)
 		// The reason for stopping says more than the context's error.
 		if stop := p.job.stopped(); stop != nil {
 			err = stop

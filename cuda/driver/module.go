@@ -55,11 +55,12 @@ func (b *Bound) FunctionAttribute(f Function, a FuncAttribute) (int, error) {
 // lazily does at its first launch, and returns the local bytes of a thread.
 func (b *Bound) LoadFunction(f Function, name string) (local uint64, err error) {
 	if b.d.fn.FuncLoad != nil {
-		if err := b.fail(b.d.fn.FuncLoad(f), "cuFuncLoad", "%s", name); err != nil {
+		err := b.fail(b.d.fn.FuncLoad(f), "cuFuncLoad", "%s", name)
+		if Is(err, ErrorOutOfMemory) || Sticky(err) {
 			return 0, err
 		}
 	}
-	// Where there is no cuFuncLoad this call loads the code.
+	// Where there is no cuFuncLoad, or it refuses, this call loads the code.
 	bytes, err := b.FunctionAttribute(f, FuncLocalBytes)
 	return uint64(max(bytes, 0)), err
 }

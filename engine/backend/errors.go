@@ -3,6 +3,8 @@ package backend
 import (
 	"errors"
 	"time"
+
+	"github.com/libcuzk/libcuzk/engine/sched"
 )
 
 // ErrInternal is a panic that was contained: a bug of ours. A device that
@@ -19,3 +21,14 @@ type BusyError struct {
 
 func (e *BusyError) Error() string { return e.Err.Error() }
 func (e *BusyError) Unwrap() error { return e.Err }
+
+// GoneError is a device that was lost and cannot be used again for as long as
+// the process lives. Open, Load and Prove return it; it is sched.ErrDeviceLost
+// too. Its text says what to do.
+type GoneError struct{ Err error }
+
+func (e *GoneError) Error() string { return e.Err.Error() }
+func (e *GoneError) Unwrap() error { return e.Err }
+
+// Is reports that a device which is gone is lost.
+func (e *GoneError) Is(target error) bool { return target == sched.ErrDeviceLost }

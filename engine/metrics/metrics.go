@@ -54,6 +54,13 @@ var deviceNumbers = []struct {
 	kind prometheus.ValueType
 	of   func(*engine.DeviceMetrics) uint64
 }{
+	{describe("device_usable", "1 if the device takes jobs, 0 if it cannot be used or is lost until the process is restarted."),
+		prometheus.GaugeValue, func(d *engine.DeviceMetrics) uint64 {
+			if d.Unusable != "" {
+				return 0
+			}
+			return 1
+		}},
 	{describe("workers", "Workers running on the device."),
 		prometheus.GaugeValue, func(d *engine.DeviceMetrics) uint64 { return uint64(d.Workers) }},
 	{describe("queue_length", "Partitions that wait for a worker."),
@@ -76,7 +83,7 @@ var deviceNumbers = []struct {
 		prometheus.CounterValue, func(d *engine.DeviceMetrics) uint64 { return d.Retries }},
 	{describe("moved_total", "Partitions given to another device after this one was lost."),
 		prometheus.CounterValue, func(d *engine.DeviceMetrics) uint64 { return d.Moved }},
-	{describe("device_resets_total", "Times the device was lost and its context made anew."),
+	{describe("device_resets_total", "Times the device was lost."),
 		prometheus.CounterValue, func(d *engine.DeviceMetrics) uint64 { return d.Resets }},
 }
 

@@ -33,6 +33,7 @@ func example() fixed {
 				Stages:   map[string]engine.StageMetrics{"upload": {Count: 11, Seconds: 2.5}},
 			},
 			{Info: backend.Info{Backend: "cpu", Name: "processor"}},
+			{Info: backend.Info{Backend: "cuda", Ordinal: 2, Name: "gone", Unusable: "restart the process"}},
 		},
 	}
 }
@@ -69,6 +70,8 @@ func TestText(t *testing.T) {
 		`cuzk_stage_seconds_sum{device="cuda1",name="H200 \"large\"",stage="upload"} 2.5`,
 		`cuzk_stage_seconds_count{device="cuda1",name="H200 \"large\"",stage="upload"} 11`,
 		`cuzk_queue_length{device="cpu0",name="processor"} 0`,
+		`cuzk_device_usable{device="cpu0",name="processor"} 1`,
+		`cuzk_device_usable{device="cuda2",name="gone"} 0`,
 	} {
 		assert.Contains(t, strings.Split(string(text), "\n"), line)
 	}

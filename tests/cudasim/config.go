@@ -21,8 +21,11 @@ type Config struct {
 	Declared       bool // every launch must declare what it touches
 	Trace          bool // keep the timeline in the report
 	BrokenVirtual  int  // what virtual memory calls say beside a broken context; src/config.h
-	DriverVersion  int  // 13000 by default
-	Compute        int  // compute capability times 10; 90 by default
+	// Recovers lets a card take a new context after one was broken by an error
+	// of which the driver says that the process has to be started anew.
+	Recovers      bool
+	DriverVersion int // 13000 by default
+	Compute       int // compute capability times 10; 90 by default
 }
 
 func (c Config) lines() string {
@@ -48,6 +51,7 @@ func (c Config) lines() string {
 	set("declared", one(c.Declared))
 	set("trace", one(c.Trace))
 	set("broken_virtual", uint64(c.BrokenVirtual))
+	set("recovers", one(c.Recovers))
 	set("driver_version", uint64(c.DriverVersion))
 	set("compute", uint64(c.Compute))
 	if c.InOrder {

@@ -68,6 +68,43 @@ func TestACodeThatStays(t *testing.T) {
 	assert.NoError(t, other.Main().Do(newEvent), "a new context is sound")
 }
 
+// TestContextsAfterABrokenOne asks for a context on the card whose context was
+// broken, before and after that is destroyed, and on another card.
+func TestContextsAfterABrokenOne(t *testing.T) {
+	for name, test := range map[string]struct {
+		code     int
+		recovers bool
+		refused  bool
+	}{
+		"an illegal address":            {700, false, true},
+		"a misaligned address":          {716, false, true},
+		"a launch that failed":          {719, false, true},
+		"an assertion":                  {710, false, false},
+		"an uncorrectable memory error": {214, false, false},
+		"a driver that always recovers": {700, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, Config{Devices: 2, Recovers: test.recovers})
+			lost := newContext(t, 0)
+			l.sim.Fault(Fault{Call: "cuCtxSynchronize", Nth: 1, Code: test.code, Sticky: true})
+			require.Error(t, lost.Main().Do((*driver.Bound).SynchronizeDeviceWide))
+			check := func() {
+				t.Helper()
+				next, err := lost.Device().NewContext()
+				if test.refused {
+					assert.True(t, driver.Is(err, driver.Result(test.code)), "%v", err)
+				} else if assert.NoError(t, err) {
+					assert.NoError(t, next.Close())
+				}
+			}
+			check()
+			require.NoError(t, lost.Close())
+			check()
+			newContext(t, 1)
+		})
+	}
+}
+
 func TestAnOperationThatFails(t *testing.T) {
 	for name, enqueue := range map[string]func(l *lab, p driver.DevicePtr) error{
 		RunKernel: func(l *lab, p driver.DevicePtr) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/libcuzk/libcuzk/cuda"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
 // rowsIn copies rows to the beginning of memory.
@@ -23,34 +24,69 @@ func rowsIn(memory []byte, rows []fr.Element) []fr.Element {
 
 func (r *rig) pinnedBytes() uint64 { return r.Metrics().Devices[0].PinnedBytes }
 
-// Host memory of the engine is pinned while a card is open, holds the rows of a
-// job, and outlives a lost card.
+// Host memory of the engine is pinned while a card is open, and holds the rows
+// of a job.
 func TestPinnedHostMemory(t *testing.T) {
 	r := open(t, cuda.Options{})
 	c := r.circuitOfCPU(synth.PoRepLike(pick(1<<16, 40), 3), 1)
 	defer c.free()
 	before := r.pinnedBytes()
-	rows := c.partition(0).Assignment.A
-	bytes := len(rows) * fr.Bytes
+	bytes := len(c.partition(0).Assignment.A) * fr.Bytes
 	memory, err := r.AllocHost(bytes)
 	require.NoError(t, err)
 	small, err := r.AllocHost(1)
 	require.NoError(t, err)
 	assert.EqualValues(t, before+uint64(bytes)+1, r.pinnedBytes())
 	require.NoError(t, r.FreeHost(unsafe.SliceData(small)))
-
-	prove := func() {
-		p := c.partition(1)
-		a := *p.Assignment
-		a.A = rowsIn(memory, a.A)
-		p.Assignment = &a
-		assert.Equal(t, c.ExpectedProof(p.R, p.S), r.prove(c.srs, p, engine.AnyDevice))
-		assert.EqualValues(t, before+uint64(bytes), r.pinnedBytes())
-	}
-	prove()
-	require.Error(t, r.strike(faults[0]))
-	prove()
-	assert.EqualValues(t, 1, r.Metrics().Devices[0].Resets)
+	r.proveWithRowsIn(c, memory)
+	assert.EqualValues(t, before+uint64(bytes), r.pinnedBytes())
 	require.NoError(t, r.FreeHost(unsafe.SliceData(memory)))
 	assert.Equal(t, before, r.pinnedBytes())
+}
+
+// proveWithRowsIn proves with the rows A in host memory of the engine.
+func (r *rig) proveWithRowsIn(c *circuit, memory []byte) {
+	r.t.Helper()
+	p := c.partition(1)
+	a := *p.Assignment
+	a.A = rowsIn(memory, a.A)
+	p.Assignment = &a
+	assert.Equal(r.t, c.ExpectedProof(p.R, p.S), r.prove(c.srs, p, engine.AnyDevice))
+}
+
+// Host memory of the engine outlives a lost card. It is pinned again with the
+// next context; if there is none it is ordinary memory.
+func TestPinnedHostMemoryOfALostCard(t *testing.T) {
+	losing(t, faults[:1], func(t *testing.T, f fault, config cudasim.Config) {
+		r := openFalling(t, cuda.Options{}, config, engine.FallbackCPU)
+		c := r.circuitOfCPU(synth.PoRepLike(pick(1<<16, 40), 3), 1)
+		defer c.free()
+		before := r.pinnedBytes()
+		bytes := len(c.partition(0).Assignment.A) * fr.Bytes
+		memory, err := r.AllocHost(bytes)
+		require.NoError(t, err)
+		r.proveWithRowsIn(c, memory)
+		require.Error(t, r.strike(f))
+		r.proveWithRowsIn(c, memory)
+		assert.EqualValues(t, 1, r.Metrics().Devices[0].Resets)
+		gone := r.outcome(f)
+		if r.sim != nil {
+			require.Equal(t, lasts(f, config), gone)
+		}
+		if gone {
+			before = 0
+		}
+		later, err := r.AllocHost(bytes)
+		require.NoError(t, err)
+		r.proveWithRowsIn(c, later)
+		if gone {
+			assert.Zero(t, r.pinnedBytes())
+		} else {
+			assert.EqualValues(t, before+2*uint64(bytes), r.pinnedBytes())
+		}
+		for _, m := range [][]byte{memory, later} {
+			require.NoError(t, r.FreeHost(unsafe.SliceData(m)))
+		}
+		assert.Equal(t, before, r.pinnedBytes())
+	})
 }

@@ -44,7 +44,8 @@ type rig struct {
 	gpu *watched     // the provider of the card
 	cpu int          // index of the CPU in Devices
 
-	closed bool // by the test itself
+	closed   bool            // by the test itself
+	fallback engine.Fallback // of start
 
 	card *setup.Card // makes parameters; nil until the first
 }
@@ -57,7 +58,13 @@ func open(t *testing.T, o cuda.Options) *rig {
 // openWith is open with settings of the simulator, if it is used.
 func openWith(t *testing.T, o cuda.Options, c cudasim.Config) *rig {
 	t.Helper()
-	r := &rig{t: t}
+	return openFalling(t, o, c, engine.FallbackGPU)
+}
+
+// openFalling is openWith with a place for the jobs of a lost card.
+func openFalling(t *testing.T, o cuda.Options, c cudasim.Config, to engine.Fallback) *rig {
+	t.Helper()
+	r := &rig{t: t, fallback: to}
 	if !onCard() {
 		r.sim = cudasim.New(t, c)
 	}
@@ -73,7 +80,7 @@ func providers(o cuda.Options) []backend.Provider {
 func (r *rig) start(o cuda.Options) {
 	r.t.Helper()
 	r.gpu = &watched{Provider: cuda.NewProvider(o)}
-	e, err := engine.New(engine.Config{Providers: []backend.Provider{r.gpu, cpu.New(cpu.Options{})}})
+	e, err := engine.New(engine.Config{Providers: []backend.Provider{r.gpu, cpu.New(cpu.Options{})}, Fallback: r.fallback})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() {
 		if !r.closed {

@@ -135,10 +135,10 @@ run_section() {
         tests 110 gpu.test -test.run '^TestBudgets$' -timelines "$OUT/timelines/budget" && figures $budget_timelines
         ;;
     capped) GOMEMLIMIT=60GiB timed 240 capped -budget 16384 -sizes "$capped_size" -workers 3 -n 9 ;;
-    # The image breaks contexts; it is read by these two alone.
-    lost) CUZK_FAULT_IMAGE=$carried/fault.fatbin tests 60 gpu.test -test.run '^(TestLostCard|TestCardLost|TestTheFaultKernel)' ;;
+    # The image breaks contexts; it is read by these two alone, each fault in a process of its own.
+    lost) CUZK_FAULT_IMAGE=$carried/fault.fatbin tests 120 gpu.test -test.run '^(TestLostCard|TestCardLost|TestCardGone|TestOneOfTwo|TestTheFaultKernel)' ;;
     neighbours) tests 60 gpu.test -test.run '^(TestNeighbour|TestTwoProcesses)' ;;
-    hostmemory) CUZK_FAULT_IMAGE=$carried/fault.fatbin tests 30 gpu.test -test.run '^TestPinnedHostMemory$' ;;
+    hostmemory) CUZK_FAULT_IMAGE=$carried/fault.fatbin tests 40 gpu.test -test.run '^TestPinnedHostMemory' ;;
     leaks) tests 120 gpu.test -test.run '^(TestAThousand|TestEngines)' ;;
     memcheck | racecheck | initcheck | synccheck) sanitizer "$1" ;;
     times) timed 200 times -sizes $sizes -workers 1,3 -n $few ;;
@@ -187,8 +187,9 @@ for section in $sections; do
     info) echo "$part" | tail -n +2 ;;
     times | staging | capped) echo "$part" | grep -E '^\| |^timeline |^  (GPU idle|uploads)|^ +(memory|compute) lock ' | cut -d'|' -f1-12 ;;
     large) echo "$part" | grep '^| ' | cut -d'|' -f1-12 ;;
-    lost) echo "$part" | grep -oE '(illegal|misaligned|assertion|trap)[a-z ]*: the (driver|job) says: .{0,200}|before \{.*' ;;
+    lost) echo "$part" | grep -oE '(illegal|misaligned|assertion|trap)[a-z ]*: the (driver says|job says|outcome is): .{0,300}|before \{.*' ;;
     neighbours) echo "$part" | grep -oE 'neighbours_test.go:[0-9]+: .{0,300}' ;;
+    hostmemory) echo "$part" | grep -oE 'the outcome is: .{0,300}' ;;
     setup) echo "$part" | grep -oE '2\^[0-9]+: circuit.*' ;;
     circuits) echo "$part" | grep -oE '2\^[0-9]+: [0-9]+ kinds.*' | tail -n 5 ;;
     budget) echo "$part" | grep -oE '^timeline .*|2\^[0-9]+: [0-9]+ partitions.*|one job needs.*|vram: job needs.*|^  (window|GPU idle|uploads).*|^ +(memory|compute) lock .*' ;;

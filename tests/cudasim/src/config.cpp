@@ -60,6 +60,7 @@ std::string apply(Config &config, std::vector<Fault> &faults, const std::string 
         {"races", &config.races},
         {"trace", &config.trace},
         {"broken_virtual", &config.broken_virtual},
+        {"recovers", &config.recovers},
         {"call_ns", &config.call_ns},
         {"launch_ns", &config.launch_ns},
         {"thread_ns", &config.thread_ns},

@@ -1,5 +1,7 @@
 // Initialisation, devices, contexts, error texts.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "entry.h"
 #include "exec.h"
@@ -38,6 +40,7 @@ const ErrorText errors[] = {
     {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources asked for a launch"},
     {702, "CUDA_ERROR_LAUNCH_TIMEOUT", "launch timed out"},
     {709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
+    {710, "CUDA_ERROR_ASSERT", "a device-side assertion failed"},
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "host memory is registered already"},
     {713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "host memory is not registered"},
     {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
@@ -51,6 +54,29 @@ const ErrorText *find_error(int code) {
         if (e.code == code)
             return &e;
     return nullptr;
+}
+
+// Errors that "leave the process in an inconsistent state", so that it "must be terminated and relaunched".
+// Source: cuda.h of CUDA 13.0. On an H200 with driver 580 cuCtxCreate was seen to answer 700 once a context had
+// been broken by that, and destroyed.
+const int lasting[] = {226, 700, 702, 714, 715, 716, 717, 718, 719, 721};
+
+// lasting_code is the error of a context of the device, which may be destroyed by now, that no other one is
+// made after; ok: none.
+int lasting_code(int device) {
+    if (world.config.recovers)
+        return ok;
+    auto of = [&](const Context &context) {
+        bool lasts = std::find(std::begin(lasting), std::end(lasting), context.sticky) != std::end(lasting);
+        return context.device == device && lasts ? context.sticky : int(ok);
+    };
+    for (auto &context : world.destroyed)
+        if (int code = of(*context); code != ok)
+            return code;
+    for (auto &[handle, context] : world.contexts)
+        if (int code = of(*context); code != ok)
+            return code;
+    return ok;
 }
 
 bool valid_device(int device) {
@@ -188,6 +214,8 @@ DRIVER cuCtxCreate_v2(uint64_t *out, unsigned flags, int device) {
     ENTER(Needs::init);
     if (out == nullptr || !valid_device(device))
         return out == nullptr ? invalid_value : invalid_device;
+    if (int code = lasting_code(device); code != ok)
+        return code;
     if (!take_vram(device, world.config.context_bytes))
         return out_of_memory;
     auto context = std::make_unique<Context>();

@@ -133,6 +133,34 @@ func (p partition) attemptForGood(_ *testing.T, sim *cudasim.Sim, _ cudasim.Faul
 	return errors.Join(first, wrap("again", p.prove(d)), wrap("close", d.Close()))
 }
 
+// attemptGone is attempt with a driver that makes no context after a broken
+// one: a job that finds it broken says so, later ones ask the driver no more,
+// and closing gives everything back.
+func (p partition) attemptGone(t *testing.T, sim *cudasim.Sim, _ cudasim.Fault) error {
+	t.Helper()
+	d, err := cuda.NewProvider(cuda.Options{BudgetBytes: p.budget}).Open(0)
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	var failed error
+	const attempts = 3 // one failed job may be what it takes to find a broken card
+	for range attempts {
+		err := p.prove(d)
+		failed = errors.Join(failed, err)
+		var gone *backend.GoneError
+		if !errors.As(err, &gone) {
+			continue
+		}
+		require.ErrorContains(t, err, "restart the process")
+		asked := sim.Report().Calls["cuCtxCreate"]
+		require.ErrorAs(t, p.prove(d), &gone)
+		require.Equal(t, asked, sim.Report().Calls["cuCtxCreate"], "contexts asked for")
+		break
+	}
+	d.Drop(p.params)
+	return errors.Join(failed, wrap("close", d.Close()))
+}
+
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil
@@ -155,24 +183,28 @@ func TestEveryCallFails(t *testing.T) {
 		budget uint64
 		step   uint64
 		fault  cudasim.Fault
+		gone   bool // the driver makes no context after a broken one
 	}{
-		"out of memory, golden one":           {"one", roomy, 1, cudasim.Fault{Code: 2}},
-		"the card is lost, golden one":        {"one", roomy, 3, cudasim.Fault{Code: 719, Sticky: true}},
-		"an unknown error, golden one":        {"one", roomy, 3, cudasim.Fault{Code: 999}},
-		"for good from a call on, golden one": {"one", roomy, 7, cudasim.Fault{Code: 999, FromThenOn: true}},
-		"a kernel fails as it runs":           {"one", roomy, 1, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}},
-		"a copy fails as it runs":             {"one", roomy, 1, cudasim.Fault{Call: cudasim.RunCopy, Code: 214}},
-		"a neighbour takes what is free":      {"one", roomy, 1, cudasim.Fault{Call: "cuMemCreate", SeizeBytes: 1 << 40, Code: 2}},
-		"out of memory, golden two":           {"two", roomy, 50, cudasim.Fault{Code: 2}},
-		"the card is lost, golden two":        {"two", roomy, 50, cudasim.Fault{Code: 719, Sticky: true}},
-		"out of memory, streamed":             {"one", tight, 3, cudasim.Fault{Code: 2}},
-		"the card is lost, streamed":          {"one", tight, 7, cudasim.Fault{Code: 719, Sticky: true}},
-		"an unknown error, streamed":          {"one", tight, 7, cudasim.Fault{Code: 999}},
-		"for good from a call on, streamed":   {"one", tight, 11, cudasim.Fault{Code: 999, FromThenOn: true}},
-		"a kernel fails as it runs, streamed": {"one", tight, 3, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}},
-		"a copy fails as it runs, streamed":   {"one", tight, 1, cudasim.Fault{Call: cudasim.RunCopy, Code: 214}},
-		"pinning fails, streamed":             {"two", tight, 1, cudasim.Fault{Call: "cuMemHostRegister", Code: 2}},
-		"out of memory, two streamed":         {"two", tight, 61, cudasim.Fault{Code: 2}},
+		"out of memory, golden one":           {"one", roomy, 1, cudasim.Fault{Code: 2}, false},
+		"the card is lost, golden one":        {"one", roomy, 3, cudasim.Fault{Code: 719, Sticky: true}, false},
+		"an unknown error, golden one":        {"one", roomy, 3, cudasim.Fault{Code: 999}, false},
+		"for good from a call on, golden one": {"one", roomy, 7, cudasim.Fault{Code: 999, FromThenOn: true}, false},
+		"a kernel fails as it runs":           {"one", roomy, 1, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}, false},
+		"a copy fails as it runs":             {"one", roomy, 1, cudasim.Fault{Call: cudasim.RunCopy, Code: 214}, false},
+		"a neighbour takes what is free":      {"one", roomy, 1, cudasim.Fault{Call: "cuMemCreate", SeizeBytes: 1 << 40, Code: 2}, false},
+		"out of memory, golden two":           {"two", roomy, 50, cudasim.Fault{Code: 2}, false},
+		"the card is lost, golden two":        {"two", roomy, 50, cudasim.Fault{Code: 719, Sticky: true}, false},
+		"out of memory, streamed":             {"one", tight, 3, cudasim.Fault{Code: 2}, false},
+		"the card is lost, streamed":          {"one", tight, 7, cudasim.Fault{Code: 719, Sticky: true}, false},
+		"an unknown error, streamed":          {"one", tight, 7, cudasim.Fault{Code: 999}, false},
+		"for good from a call on, streamed":   {"one", tight, 11, cudasim.Fault{Code: 999, FromThenOn: true}, false},
+		"a kernel fails as it runs, streamed": {"one", tight, 3, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}, false},
+		"a copy fails as it runs, streamed":   {"one", tight, 1, cudasim.Fault{Call: cudasim.RunCopy, Code: 214}, false},
+		"pinning fails, streamed":             {"two", tight, 1, cudasim.Fault{Call: "cuMemHostRegister", Code: 2}, false},
+		"out of memory, two streamed":         {"two", tight, 61, cudasim.Fault{Code: 2}, false},
+		"the card is gone, golden one":        {"one", roomy, 5, cudasim.Fault{Code: 719, Sticky: true}, true},
+		"the card is gone, streamed":          {"one", tight, 11, cudasim.Fault{Code: 719, Sticky: true}, true},
+		"gone by a kernel, streamed":          {"one", tight, 7, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := test.step
@@ -195,11 +227,14 @@ func TestEveryCallFails(t *testing.T) {
 				}
 				reached := true
 				ok := t.Run(fmt.Sprintf("call %d", nth), func(t *testing.T) {
-					sim := cudasim.New(t, cudasim.Config{})
+					sim := cudasim.New(t, cudasim.Config{Recovers: !test.gone})
 					sim.Fault(fault)
 					attempt := p.attempt
-					if fault.FromThenOn {
+					switch {
+					case fault.FromThenOn:
 						attempt = p.attemptForGood
+					case test.gone:
+						attempt = p.attemptGone
 					}
 					err := attempt(t, sim, fault)
 					calls := sim.Report().Struck

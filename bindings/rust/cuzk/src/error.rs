@@ -90,7 +90,8 @@ errors! {
     NoDevice = CUZK_ERR_NO_DEVICE,
     /// A driver call failed.
     Device = CUZK_ERR_DEVICE,
-    /// The device was reset under the job: start it again.
+    /// The device failed under the job: start it again, or, if the message says
+    /// so, restart the process.
     DeviceLost = CUZK_ERR_DEVICE_LOST,
     /// The job needs more device memory than its budget.
     DeviceMemory = CUZK_ERR_DEVICE_MEMORY,

@@ -1,0 +1,27 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/engine/backend"
+)
+
+// goneError is for a card on which the driver makes no context any more in this
+// process. After most errors of a kernel that is what the driver documents: the
+// process is "in an inconsistent state" and has to be started anew (cuda.h of
+// CUDA 13.0, CUDA_ERROR_ILLEGAL_ADDRESS and others). Nothing tells beforehand:
+// after other errors the next context works.
+func goneError(card *driver.Device, refusal error) *backend.GoneError {
+	return &backend.GoneError{Err: fmt.Errorf(
+		"cuda: gpu%d %s is lost for as long as this process runs, restart the process: the driver makes no new context there: %w",
+		card.Ordinal, card.Name, refusal)}
+}
+
+// refusesContext reports whether err says that the driver makes no context with
+// the error of another one that has failed.
+func refusesContext(err error) bool {
+	var e *driver.Error
+	return driver.Sticky(err) && errors.As(err, &e) && e.Call == "cuCtxCreate"
+}
