@@ -113,7 +113,7 @@ var Variables = []Variable{
 	},
 	{
 		Name: "CUZK_FALLBACK", Values: "`gpu`, `cpu`, `none`", Default: "`gpu`", initial: "gpu",
-		Meaning: "Where a partition goes when its GPU was lost and, after a reset, lost again in the retry. `gpu`: to another GPU, else the job fails with `CUZK_ERR_DEVICE_LOST`. `cpu`: after the last GPU to the CPU, which takes as much host memory as the points of the parameter file. `none`: nowhere.",
+		Meaning: "Where a partition goes when its GPU was lost and, after a reset, lost again in the retry, or is gone until the process is restarted. `gpu`: to another GPU, else the job fails with `CUZK_ERR_DEVICE_LOST`. `cpu`: after the last GPU to the CPU, which takes as much host memory as the points of the parameter file. `none`: nowhere.",
 		set:     setFallback,
 	},
 	{

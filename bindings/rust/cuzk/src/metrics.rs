@@ -60,7 +60,7 @@ pub struct DeviceMetrics {
     pub uploaded_bytes: u64,
     /// Partitions and loads run again after the device was lost.
     pub retries: u64,
-    /// Times the device was lost and its context made anew.
+    /// Times the device was lost.
     pub resets: u64,
 }
 
