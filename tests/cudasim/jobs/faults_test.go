@@ -62,7 +62,9 @@ func attempt(t *testing.T, e *engine.Engine, k known, fault cudasim.Fault) (fail
 func TestJobsThroughFaults(t *testing.T) {
 	for seed := range uint64(2 * seeds(t)) {
 		t.Run("seed "+strconv.FormatUint(seed+1, 10), func(t *testing.T) {
-			sim := cudasim.New(t, cudasim.Config{Devices: 2, Seed: seed + 1, Declared: true, Recovers: true})
+			// Half of the drivers make no context after a broken one: then the other card goes on.
+			recovers := seed/2%2 == 0
+			sim := cudasim.New(t, cudasim.Config{Devices: 2, Seed: seed + 1, Declared: true, Recovers: recovers})
 			budget := uint64(1 << 30)
 			if seed%2 == 1 { // sets are streamed
 				budget = (fixedMiB + 6) << 20
