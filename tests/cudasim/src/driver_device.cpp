@@ -57,8 +57,8 @@ const ErrorText *find_error(int code) {
 }
 
 // Errors that "leave the process in an inconsistent state", so that it "must be terminated and relaunched".
-// Source: cuda.h of CUDA 13.0. On an H200 with driver 580 cuCtxCreate was seen to answer 700 once a context had
-// been broken by that, and destroyed.
+// Source: cuda.h of CUDA 13.0. On an H200 with driver 580 cuCtxCreate was seen to answer 700 once a context
+// had been broken by that, and destroyed.
 const int lasting[] = {226, 700, 702, 714, 715, 716, 717, 718, 719, 721};
 
 // lasting_code is the error of a context of the device, which may be destroyed by now, that no other one is

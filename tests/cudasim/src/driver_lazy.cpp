@@ -1,5 +1,5 @@
-// What a driver takes of a device by itself: code of kernels, and local memory. It does so at the first launch
-// that needs it, or when a call asks for it beforehand.
+// What a driver takes of a device by itself: code of kernels, and local memory. It does so at the first
+// launch that needs it, or when a call asks for it beforehand.
 #include "entry.h"
 #include "exec.h"
 
@@ -12,10 +12,12 @@ constexpr uint64_t code_bytes = 64 << 10;
 
 // Bytes of a thread that are not in registers. Source: nvcc 13.0, -Xptxas -v, sm_90; all others have none.
 const std::map<std::string, uint64_t> local_table = {
-    {"cuzk_fixed_g2_multiply", 136}, {"cuzk_msm_g1_reduce", 192},     {"cuzk_msm_g2_accumulate", 144},
-    {"cuzk_msm_g2_merge", 464},      {"cuzk_msm_g2_merge_levels", 448}, {"cuzk_msm_g2_reduce", 1432},
-    {"cuzk_msm_g2_sum", 472},        {"cuzk_probe_g1", 288},          {"cuzk_probe_g2", 1368},
-    {"cuzk_sums_g1_ones", 16},       {"cuzk_sums_g2_ones", 224},
+    {"cuzk_fixed_g2_multiply", 136},   {"cuzk_msm_g1_reduce", 192},
+    {"cuzk_msm_g2_accumulate", 144},   {"cuzk_msm_g2_merge", 464},
+    {"cuzk_msm_g2_merge_levels", 448}, {"cuzk_msm_g2_reduce", 1432},
+    {"cuzk_msm_g2_sum", 472},          {"cuzk_probe_g1", 288},
+    {"cuzk_probe_g2", 1368},           {"cuzk_sums_g1_ones", 16},
+    {"cuzk_sums_g2_ones", 224},
 };
 
 constexpr int stack_size = 0; // CU_LIMIT_STACK_SIZE

@@ -52,7 +52,7 @@ enum Engine { engine_none, engine_compute, engine_upload, engine_download, engin
 
 struct Device {
     uint64_t used = 0, peak = 0, neighbour = 0;
-    uint64_t implicit = 0; // taken at launches, for code and local memory
+    uint64_t implicit = 0;               // taken at launches, for code and local memory
     uint64_t free_at[engine_count] = {}; // on the virtual clock, ns
 };
 
@@ -63,11 +63,11 @@ constexpr uint64_t context_local_bytes = 1024;
 struct Context {
     uint64_t handle = 0;
     int device = 0;
-    int sticky = 0;           // CUresult that every call gives from now on
+    int sticky = 0;                             // CUresult that every call gives from now on
     uint64_t local_bytes = context_local_bytes; // of a thread: what there is memory for
     uint64_t local_taken = 0;                   // device memory for more than the first of them
-    uint64_t outstanding = 0; // operations enqueued and not run
-    bool was_full = false;    // a launch has had to wait: reported once
+    uint64_t outstanding = 0;                   // operations enqueued and not run
+    bool was_full = false;                      // a launch has had to wait: reported once
 };
 
 struct Stream;
