@@ -91,10 +91,11 @@ typedef int32_t cuzk_status;
 #define CUZK_ERR_FILE_CHANGED 207   /* changed while it was read */
 
 /* 3xx: device and driver */
-#define CUZK_ERR_NO_DEVICE 301   /* the device asked for is not there or cannot be used */
-#define CUZK_ERR_DEVICE 302      /* a driver call failed; the message names it */
-#define CUZK_ERR_DEVICE_LOST 303 /* the device failed under the job: start it again, or restart the
-                                  * process, if the message says so */
+#define CUZK_ERR_NO_DEVICE 301 /* the device asked for is not there or cannot be used */
+#define CUZK_ERR_DEVICE 302    /* a driver call failed; the message names it */
+#define CUZK_ERR_DEVICE_LOST                                                                                 \
+    303 /* the device failed under the job: start it again, or restart the                                   \
+         * process, if the message says so */
 
 /* 4xx: capacity */
 #define CUZK_ERR_DEVICE_MEMORY 401 /* the job needs more device memory than its budget */
