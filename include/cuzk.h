@@ -94,8 +94,7 @@ typedef int32_t cuzk_status;
 #define CUZK_ERR_NO_DEVICE 301 /* the device asked for is not there or cannot be used */
 #define CUZK_ERR_DEVICE 302    /* a driver call failed; the message names it */
 #define CUZK_ERR_DEVICE_LOST                                                                                 \
-    303 /* the device failed under the job: start it again, or restart the                                   \
-         * process, if the message says so */
+    303 /* it failed under the job: start that, or the process, again as the message says */
 
 /* 4xx: capacity */
 #define CUZK_ERR_DEVICE_MEMORY 401 /* the job needs more device memory than its budget */
