@@ -91,10 +91,9 @@ typedef int32_t cuzk_status;
 #define CUZK_ERR_FILE_CHANGED 207   /* changed while it was read */
 
 /* 3xx: device and driver */
-#define CUZK_ERR_NO_DEVICE 301 /* the device asked for is not there or cannot be used */
-#define CUZK_ERR_DEVICE 302    /* a driver call failed; the message names it */
-#define CUZK_ERR_DEVICE_LOST                                                                                 \
-    303 /* it failed under the job: start that, or the process, again as the message says */
+#define CUZK_ERR_NO_DEVICE 301   /* the device asked for is not there or cannot be used */
+#define CUZK_ERR_DEVICE 302      /* a driver call failed; the message names it */
+#define CUZK_ERR_DEVICE_LOST 303 /* it failed under the job; the message says what to start again */
 
 /* 4xx: capacity */
 #define CUZK_ERR_DEVICE_MEMORY 401 /* the job needs more device memory than its budget */
