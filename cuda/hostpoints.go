@@ -124,11 +124,14 @@ func (h *hostPoints) read(ctx context.Context, s *session) (done func(), err err
 		changed := pinnedPoints.changed
 		var registered chan error
 		switch {
-		case h.busy: // wait
+		case h.busy || h.by != nil && h.by.ending: // wait
 		case h.isWhole():
 			h.readers++
 			pinnedPoints.mu.Unlock()
 			return h.doneReading, nil
+		case s.ending: // its registration would end with the context, unnoticed
+			pinnedPoints.mu.Unlock()
+			return nil, driver.ErrClosed
 		default:
 			if h.busy, h.sections = true, sections; h.by == nil {
 				h.by = s
@@ -261,9 +264,11 @@ func (h *hostPoints) addresses(s *session) (at [len(allSections)]launch.Range, e
 
 // pinnedBy begins to take back what the context of s has registered: it waits
 // until no job of any card reads it, and keeps new ones waiting until takenBack.
+// From now on s registers nothing more.
 func pinnedBy(s *session) (mine []*hostPoints) {
 	pinnedPoints.mu.Lock()
 	defer pinnedPoints.mu.Unlock()
+	s.ending = true
 	for {
 		wait := false
 		for _, h := range pinnedPoints.sets {

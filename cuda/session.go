@@ -50,6 +50,7 @@ type session struct {
 	stamps  stamps
 	host    *hostPins
 	pinning *pinning // of host; nil until the session is complete
+	ending  bool     // guarded by pinnedPoints.mu; see pinnedBy
 
 	tables map[uint32]*tableSet // by logarithm of the domain; belongs to the compute turn
 }
