@@ -6,6 +6,7 @@ package mem
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -88,6 +89,9 @@ func roundBytes(n int) int {
 }
 
 func (p *Pool) get(n int) ([]byte, error) {
+	if n > math.MaxInt/2 { // rounded up it may be no int any more
+		return nil, fmt.Errorf("mem: %w: buffer of %d bytes, which is past all addresses", ErrMemory, n)
+	}
 	n = roundBytes(n)
 	p.mu.Lock()
 	p.inUse += n

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"math"
 	"sync"
 	"testing"
 	"unsafe"
@@ -76,6 +77,8 @@ func TestTooLargeABufferIsAnError(t *testing.T) {
 	_, err = Get[byte](p, 1<<50)
 	require.ErrorIs(t, err, ErrMemory)
 	require.ErrorContains(t, err, "buffer of 1125899906842624 bytes")
+	_, err = Get[byte](p, math.MaxInt)
+	require.ErrorIs(t, err, ErrMemory, "what cannot be rounded up")
 	inUse, idle := p.UsedBytes()
 	assert.Zero(t, inUse)
 	assert.Zero(t, idle, "idle memory is given back before a buffer is refused")
