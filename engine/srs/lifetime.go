@@ -1,6 +1,9 @@
 package srs
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Retain adds a reference. Fails with ErrReleased if there is none left.
 func (p *Params) Retain() error {
@@ -33,15 +36,16 @@ func (p *Params) Release() error {
 	if p.onFree != nil {
 		p.onFree()
 	}
+	var failed error
 	if p.source != nil {
 		if err := p.source.Close(); err != nil {
-			return fmt.Errorf("srs: %s: close: %w", p.name, err)
+			failed = fmt.Errorf("srs: %s: close: %w", p.name, err)
 		}
 	}
 	memory := p.memory
 	p.memory, p.points, p.paged = nil, nil, nil
 	if err := free(memory); err != nil {
-		return fmt.Errorf("srs: %s: free %d bytes: %w", p.name, len(memory), err)
+		failed = errors.Join(failed, fmt.Errorf("srs: %s: free %d bytes: %w", p.name, len(memory), err))
 	}
-	return nil
+	return failed
 }

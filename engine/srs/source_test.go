@@ -63,6 +63,7 @@ func TestAFailingDiskIsReportedAndCanBeTriedAgain(t *testing.T) {
 	src.closeErr = broken
 	require.ErrorIs(t, p.Release(), broken)
 	assert.Equal(t, 1, src.closed)
+	assert.Nil(t, p.memory, "the points are freed all the same")
 }
 
 func TestACallThatIsCancelledLeavesTheReadingToTheNext(t *testing.T) {
