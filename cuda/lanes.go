@@ -214,11 +214,13 @@ func (l *lanes) close() error {
 	err := l.watch.Do(func(b *driver.Bound) error {
 		failed := b.SynchronizeDeviceWide()
 		drained := failed == nil
+		l.mu.Lock() // of a lost context a job that has ended may still give events back
 		l.idle = slices.DeleteFunc(l.idle, func(e driver.Event) bool {
 			err := b.DestroyEvent(e)
 			failed = errors.Join(failed, err)
 			return err == nil
 		})
+		l.mu.Unlock()
 		for _, list := range [][]driver.Stream{l.streams[:], l.sides[:]} {
 			for i, s := range list {
 				if s == 0 {

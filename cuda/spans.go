@@ -257,6 +257,8 @@ func (h *holding) reportSpans() {
 // release gives all events back; nothing is recorded any more. What the driver
 // refuses to take back goes with the context.
 func (t *stamps) release(b *driver.Bound) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	var failed error
 	for _, e := range t.epochs {
 		failed = errors.Join(failed, b.DestroyEvent(e.event))
