@@ -81,8 +81,12 @@ func newPlans(s shape, set *vram.Set, options Options, check func(vram.Need) err
 	return all, fewerBytes(noResident, noStreaming)
 }
 
-// fewerBytes is the error of two that asks for less memory.
+// fewerBytes is the error of two that asks for less memory; b is nil if there is
+// no plan to ask for.
 func fewerBytes(a, b error) error {
+	if b == nil {
+		return a
+	}
 	var x, y *vram.TooLargeError
 	if errors.As(a, &x) && (!errors.As(b, &y) || x.NeedBytes < y.NeedBytes) {
 		return a
@@ -152,8 +156,12 @@ func planStreaming(s shape, set *vram.Set, options Options, check func(vram.Need
 }
 
 // streamingPlans are lists and tiles to choose from, the smallest last, without
-// the scratch of h.
+// the scratch of h. None if the inputs alone, which lie in the list, are more
+// than the one tile that a list is.
 func streamingPlans(s shape, options Options) []plan {
+	if s.inputs >= tileMost {
+		return nil
+	}
 	var all []plan
 	for attempt := range planAttempts {
 		p := plan{shape: s, capacity: s.streamedListFor(attempt, options), streams: true}

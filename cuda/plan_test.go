@@ -231,3 +231,20 @@ func TestTiers(t *testing.T) {
 		})
 	}
 }
+
+// TestInputsThatAreMoreThanAList are those of a circuit that cannot be streamed,
+// since they lie in the list, which is one tile.
+func TestInputsThatAreMoreThanAList(t *testing.T) {
+	for _, inputs := range []uint32{tileMost, tileMost + 1} {
+		s := shapeOf(porep(25))
+		s.inputs = inputs
+		set := vram.NewSet("", 1)
+		all, err := newPlans(s, set, Options{}, func(vram.Need) error { return nil })
+		require.NoError(t, err)
+		assert.NotNil(t, all.resident)
+		assert.Nil(t, all.streaming)
+		refused := errors.New("refused")
+		_, err = newPlans(s, set, Options{}, func(vram.Need) error { return refused })
+		require.ErrorIs(t, err, refused)
+	}
+}
