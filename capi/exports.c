@@ -282,7 +282,7 @@ cuzk_status cuzk_host_alloc(size_t size, void **out) {
 
 cuzk_status cuzk_host_free(void *memory) {
     NOT_FORKED();
-    return cuzkgoHostFree(memory);
+    return cuzkgoHostFree((uintptr_t)memory);
 }
 
 cuzk_status cuzk_set_log(cuzk_log_fn fn, void *user, int32_t max_level) {

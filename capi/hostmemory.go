@@ -35,16 +35,16 @@ func cuzkgoHostAlloc(size C.size_t, out *unsafe.Pointer) C.cuzk_status {
 }
 
 //export cuzkgoHostFree
-func cuzkgoHostFree(memory unsafe.Pointer) C.cuzk_status {
+func cuzkgoHostFree(address C.uintptr_t) C.cuzk_status {
 	return call("cuzk_host_free", func() error {
-		if memory == nil {
+		if address == 0 {
 			return nil
 		}
 		e := madeEngine()
 		if e == nil {
-			return refuse(errValue, "memory is %p, and cuzk_host_alloc has given none", memory)
+			return refuse(errValue, "memory is %#x, and cuzk_host_alloc has given none", uint64(address))
 		}
-		return e.FreeHost((*byte)(memory))
+		return e.FreeHostAt(uintptr(address))
 	})
 }
 

@@ -28,7 +28,7 @@ type Engine struct {
 	mu     sync.Mutex
 	sets   map[*srs.Params]*paramSet // guarded by mu; open parameter sets
 	jobs   map[*Job]struct{}         // guarded by mu; jobs that have not ended
-	host   map[*byte]*hostBlock      // guarded by mu; from AllocHost, by first byte
+	host   map[uintptr]*hostBlock    // guarded by mu; from AllocHost, by address
 	closed bool                      // guarded by mu
 	ended  sync.WaitGroup            // one for every job in jobs and every begin
 }
@@ -52,7 +52,7 @@ func New(cfg Config) (*Engine, error) {
 		log: cfg.Log, closeIdle: cfg.CloseIdle, fallback: cfg.Fallback,
 		sets: map[*srs.Params]*paramSet{},
 		jobs: map[*Job]struct{}{},
-		host: map[*byte]*hostBlock{},
+		host: map[uintptr]*hostBlock{},
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -182,7 +181,7 @@ func TestGoneDevice(t *testing.T) {
 			require.NoError(t, err)
 			memory[0] = 1
 			assert.EqualValues(t, 1, asked.Load())
-			require.NoError(t, e.FreeHost(unsafe.SliceData(memory)))
+			require.NoError(t, e.FreeHost(memory))
 			require.NoError(t, e.Close())
 		}
 	})

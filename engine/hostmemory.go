@@ -39,7 +39,7 @@ func (e *Engine) AllocHost(bytes int) ([]byte, error) {
 	b.pinner = e.pinHost(memory)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.host[unsafe.SliceData(memory)] = b
+	e.host[addressOf(memory)] = b
 	return memory, nil
 }
 
@@ -70,18 +70,24 @@ func (e *Engine) pinHost(memory []byte) backend.HostPinner {
 	return nil
 }
 
-// FreeHost gives back what AllocHost gave, by its first byte. Nothing may use
-// it any more. Error: ErrOption for anything else.
-func (e *Engine) FreeHost(first *byte) error {
+// FreeHost gives back what AllocHost gave. Nothing may use it any more. Error:
+// ErrOption for anything else.
+func (e *Engine) FreeHost(memory []byte) error { return e.FreeHostAt(addressOf(memory)) }
+
+func addressOf(memory []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(memory))) }
+
+// FreeHostAt is FreeHost by the address of the first byte: not a pointer, because
+// callers from C may pass what is none.
+func (e *Engine) FreeHostAt(address uintptr) error {
 	e.mu.Lock()
-	b := e.host[first]
-	delete(e.host, first)
+	b := e.host[address]
+	delete(e.host, address)
 	e.mu.Unlock()
 	if b == nil {
-		return fmt.Errorf("%w: no host memory begins at %p, or it was freed before", ErrOption, first)
+		return fmt.Errorf("%w: no host memory begins at %#x, or it was freed before", ErrOption, address)
 	}
 	if b.pinner != nil {
-		if err := b.pinner.UnpinHost(first); err != nil {
+		if err := b.pinner.UnpinHost(unsafe.SliceData(b.buffer.Data)); err != nil {
 			e.log.Warn("host memory is freed while the driver keeps it pinned", "reason", err)
 		}
 	}

@@ -64,11 +64,11 @@ func TestHostMemory(t *testing.T) {
 			}
 			require.NoError(t, e.Close())
 			memory[bytes-1] = 1 // it outlives the engine
-			require.NoError(t, e.FreeHost(first))
+			require.NoError(t, e.FreeHost(memory))
 			if test.asked != nil {
 				assert.Empty(t, test.asked.pinned)
 			}
-			assert.ErrorIs(t, e.FreeHost(first), ErrOption, "a second time")
+			assert.ErrorIs(t, e.FreeHost(memory), ErrOption, "a second time")
 			_, err = e.AllocHost(bytes)
 			assert.ErrorIs(t, err, ErrClosed)
 		})

@@ -360,7 +360,8 @@ cuzk_status cuzk_set_workers(uint32_t workers);
 cuzk_status cuzk_host_alloc(size_t size, void **out);
 
 /* Frees what cuzk_host_alloc gave; nothing may use it any more. NULL is accepted
- * and does nothing. Errors: VALUE (not from cuzk_host_alloc, or freed before). */
+ * and does nothing. While it is allocated the library alone registers it with a
+ * driver. Errors: VALUE (not from cuzk_host_alloc, or freed before). */
 cuzk_status cuzk_host_free(void *memory);
 
 /* -------------------------------------------------------------------- log --- */

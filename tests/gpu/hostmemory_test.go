@@ -37,10 +37,10 @@ func TestPinnedHostMemory(t *testing.T) {
 	small, err := r.AllocHost(1)
 	require.NoError(t, err)
 	assert.EqualValues(t, before+uint64(bytes)+1, r.pinnedBytes())
-	require.NoError(t, r.FreeHost(unsafe.SliceData(small)))
+	require.NoError(t, r.FreeHost(small))
 	r.proveWithRowsIn(c, memory)
 	assert.EqualValues(t, before+uint64(bytes), r.pinnedBytes())
-	require.NoError(t, r.FreeHost(unsafe.SliceData(memory)))
+	require.NoError(t, r.FreeHost(memory))
 	assert.Equal(t, before, r.pinnedBytes())
 }
 
@@ -85,7 +85,7 @@ func TestPinnedHostMemoryOfALostCard(t *testing.T) {
 			assert.EqualValues(t, before+2*uint64(bytes), r.pinnedBytes())
 		}
 		for _, m := range [][]byte{memory, later} {
-			require.NoError(t, r.FreeHost(unsafe.SliceData(m)))
+			require.NoError(t, r.FreeHost(m))
 		}
 		assert.Equal(t, before, r.pinnedBytes())
 	})
