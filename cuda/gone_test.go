@@ -32,9 +32,7 @@ func requireGone(t *testing.T, err error, code driver.Result) {
 // one: all jobs under way end, later ones ask for none, and what the card holds
 // is given back.
 func TestCardThatIsGone(t *testing.T) {
-	if onCard() {
-		t.Skip("faults on demand need the simulator")
-	}
+	needsFaults(t)
 	p := makeProven(t, synth.Dense(300, 3), 1)
 	const illegalAddress, launchFailed = 700, 719
 	resident := func(*testing.T) Options { return Options{} }
@@ -95,9 +93,7 @@ func TestCardThatIsGone(t *testing.T) {
 // TestGoneWhileClosing closes a device whose context is broken, which nobody
 // has found out before.
 func TestGoneWhileClosing(t *testing.T) {
-	if onCard() {
-		t.Skip("faults on demand need the simulator")
-	}
+	needsFaults(t)
 	p := makeProven(t, synth.Dense(60, 3), 1)
 	for name, refusing := range map[string]bool{"its memory is given back": false, "the driver keeps that": true} {
 		t.Run(name, func(t *testing.T) {
@@ -123,9 +119,7 @@ func TestGoneWhileClosing(t *testing.T) {
 // TestHostMemoryWhenTheCardIsGone registers host memory with a card that is
 // lost for good: it stays ordinary memory.
 func TestHostMemoryWhenTheCardIsGone(t *testing.T) {
-	if onCard() {
-		t.Skip("faults on demand need the simulator")
-	}
+	needsFaults(t)
 	sim := cudasim.New(t, cudasim.Config{})
 	provider := NewProvider(Options{})
 	opened, err := provider.Open(0)

@@ -161,15 +161,7 @@ func TestCancelAnywhere(t *testing.T) {
 		group.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(w), 1))
 			for range 6 {
-				p := []proven{small, large}[rng.IntN(2)]
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rng.IntN(400))*time.Millisecond)
-				got, err := sums(ctx, d, p)
-				cancel()
-				if err != nil {
-					assert.ErrorIs(t, err, context.DeadlineExceeded)
-				} else {
-					p.check(t, got)
-				}
+				cancelSoon(t, d, []proven{small, large}[rng.IntN(2)], rng)
 			}
 		})
 	}
@@ -179,13 +171,23 @@ func TestCancelAnywhere(t *testing.T) {
 	large.check(t, got)
 }
 
+// cancelSoon proves p, and cancels that within 0.4 s: at any stage, or too late.
+func cancelSoon(t *testing.T, d *device, p proven, rng *rand.Rand) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rng.IntN(400))*time.Millisecond)
+	defer cancel()
+	got, err := sums(ctx, d, p)
+	if err != nil {
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+	} else {
+		p.check(t, got)
+	}
+}
+
 // TestLostDevice breaks the context under a kernel: the job is retried after a
 // reset if its rows may still be read or the caller still has them, and fails
 // with advice if not. Either way the next one is proved.
 func TestLostDevice(t *testing.T) {
-	if onCard() {
-		t.Skip("faults on demand need the simulator")
-	}
+	needsFaults(t)
 	p := makeProven(t, synth.Dense(60, 3), 1)
 	const illegalAddress = 700
 	inKernel := cudasim.Fault{Call: cudasim.RunKernel, Nth: 20, Code: illegalAddress}

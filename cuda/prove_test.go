@@ -23,6 +23,14 @@ import (
 // onCard reports whether tests run on a card: CUZK_REQUIRE_GPU=1.
 func onCard() bool { return os.Getenv(cudatest.RequireVariable) == "1" }
 
+// needsFaults skips a test on a card, which does not fail on demand.
+func needsFaults(t *testing.T) {
+	t.Helper()
+	if onCard() {
+		t.Skip("faults on demand need the simulator")
+	}
+}
+
 // open opens device 0: of a card with CUZK_REQUIRE_GPU=1, else of the
 // simulator, which is nil on a card.
 func open(t testing.TB, o Options, c cudasim.Config) (*device, *cudasim.Sim) {

@@ -1,12 +1,10 @@
 package cuda
 
 import (
-	"context"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -181,14 +179,7 @@ func TestCancelAStreamingJob(t *testing.T) {
 		group.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(w), 2))
 			for range 6 {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rng.IntN(400))*time.Millisecond)
-				got, err := sums(ctx, d, p)
-				cancel()
-				if err != nil {
-					assert.ErrorIs(t, err, context.DeadlineExceeded)
-				} else {
-					p.check(t, got)
-				}
+				cancelSoon(t, d, p, rng)
 			}
 		})
 	}
@@ -201,9 +192,7 @@ func TestCancelAStreamingJob(t *testing.T) {
 // TestLostWhileStreaming breaks the context at each stage of a streaming job:
 // the set is pinned anew by the next context.
 func TestLostWhileStreaming(t *testing.T) {
-	if onCard() {
-		t.Skip("faults on demand need the simulator")
-	}
+	needsFaults(t)
 	p := makeProven(t, synth.Dense(300, 3), 1)
 	const illegalAddress = 700
 	for name, test := range map[string]struct {
@@ -238,9 +227,7 @@ func TestLostWhileStreaming(t *testing.T) {
 }
 
 func TestHostMemoryThatCannotBePinned(t *testing.T) {
-	if onCard() {
-		t.Skip("faults on demand need the simulator")
-	}
+	needsFaults(t)
 	p := makeProven(t, synth.Dense(60, 3), 1)
 	d, sim := open(t, streamingOptions(t, p), cudasim.Config{})
 	sim.Fault(cudasim.Fault{Call: "cuMemHostRegister", Nth: 3, Code: 2})
@@ -258,9 +245,7 @@ func TestHostMemoryThatCannotBePinned(t *testing.T) {
 // TestHostMemoryThatStaysPinned drops a set that the driver does not unpin: that
 // is tried again when the context ends, and the set released only then.
 func TestHostMemoryThatStaysPinned(t *testing.T) {
-	if onCard() {
-		t.Skip("faults on demand need the simulator")
-	}
+	needsFaults(t)
 	p := makeProven(t, synth.Dense(60, 3), 1)
 	require.NoError(t, p.params.Retain())
 	d, sim := open(t, streamingOptions(t, p), cudasim.Config{})

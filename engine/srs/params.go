@@ -116,6 +116,24 @@ func (p *Params) PointBytes() int64 {
 	return bytes
 }
 
+// beginLoading makes this the only call that makes points, and holds a reference
+// meanwhile; done ends both.
+func (p *Params) beginLoading(ctx context.Context) (done func(), err error) {
+	if err := p.Retain(); err != nil {
+		return nil, err
+	}
+	select {
+	case p.loading <- struct{}{}:
+		return func() {
+			<-p.loading
+			_ = p.Release() // cannot fail: there was a reference
+		}, nil
+	case <-ctx.Done():
+		_ = p.Release()
+		return nil, ctx.Err()
+	}
+}
+
 // Points gives the points, which the first call reads from the file, converts
 // and checks on all cores. Concurrent calls share that one reading. If ctx
 // ends, the call returns its error and the next call starts again.
@@ -123,16 +141,11 @@ func (p *Params) PointBytes() int64 {
 // Fails with ErrEncoding, ErrNotCanonical, ErrNotOnCurve, ErrNotInSubgroup,
 // ErrInfinity, ErrChanged, ErrRead, ErrMemory or ErrReleased.
 func (p *Params) Points(ctx context.Context) (*Points, error) {
-	if err := p.Retain(); err != nil {
+	done, err := p.beginLoading(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer p.Release() //nolint:errcheck // cannot fail: this call holds a reference
-	select {
-	case p.loading <- struct{}{}:
-		defer func() { <-p.loading }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	defer done()
 	if p.points != nil {
 		return p.points, nil
 	}

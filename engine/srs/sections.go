@@ -23,16 +23,11 @@ func (p *Params) Sections(ctx context.Context) ([][]byte, error) {
 	if points.Paged {
 		return points.sections(), nil
 	}
-	if err := p.Retain(); err != nil {
+	done, err := p.beginLoading(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer p.Release() //nolint:errcheck // cannot fail: this call holds a reference
-	select {
-	case p.loading <- struct{}{}:
-		defer func() { <-p.loading }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	defer done()
 	if p.paged == nil {
 		memory, paged, err := newPoints(p.counts)
 		if err != nil {

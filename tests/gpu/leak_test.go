@@ -79,14 +79,7 @@ func TestAThousandProofsLeaveNothing(t *testing.T) {
 	prove := func(times int) {
 		for i := range times {
 			const atOnce = 4
-			var parts []engine.Partition
-			for k := range atOnce {
-				parts = append(parts, c.partition(uint64(i*atOnce+k)))
-			}
-			job, err := r.Start(t.Context(), c.srs, parts, engine.DefaultProveOptions())
-			require.NoError(t, err)
-			proofs, err := job.Wait(t.Context())
-			require.NoError(t, err)
+			parts, proofs := r.proveCall(c, i, atOnce)
 			if i%10 == 0 {
 				require.Equal(t, c.ExpectedProof(parts[0].R, parts[0].S), proofs[0])
 			}

@@ -188,14 +188,7 @@ func TestProver(t *testing.T) {
 	made := time.Now()
 	for i := range jobs {
 		const partitions = 3
-		var parts []engine.Partition
-		for k := range partitions {
-			parts = append(parts, c.partition(uint64(i*partitions+k)))
-		}
-		job, err := r.Start(t.Context(), c.srs, parts, engine.DefaultProveOptions())
-		require.NoError(t, err)
-		proofs, err := job.Wait(t.Context())
-		require.NoError(t, err)
+		parts, proofs := r.proveCall(c, i, partitions)
 		for k, p := range parts {
 			require.Equal(t, c.ExpectedProof(p.R, p.S), proofs[k])
 		}

@@ -170,3 +170,17 @@ func (r *rig) prove(srs *engine.SRS, p engine.Partition, device int) engine.Proo
 	require.NoError(r.t, srs.Verify(p.Assignment.Inputs, &proof))
 	return proof
 }
+
+// proveCall proves n partitions in one call, the i-th of its size.
+func (r *rig) proveCall(c *circuit, i, n int) ([]engine.Partition, []engine.Proof) {
+	r.t.Helper()
+	var parts []engine.Partition
+	for k := range n {
+		parts = append(parts, c.partition(uint64(i*n+k)))
+	}
+	job, err := r.Start(r.t.Context(), c.srs, parts, engine.DefaultProveOptions())
+	require.NoError(r.t, err)
+	proofs, err := job.Wait(r.t.Context())
+	require.NoError(r.t, err)
+	return parts, proofs
+}
