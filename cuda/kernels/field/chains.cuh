@@ -271,3 +271,48 @@ template <class M> CUZK_FN void square_mont(u32 *r, const u32 *a) {
     r[N - 1] = ptx::addc(r[N - 1], high[N - 1]);
     reduce_once<M>(r);
 }
+
+// Steps of the inversion (field/inverse.cuh), in two's complement.
+
+// t -= x where u is negative, else 0; t and x have N limbs.
+template <int N> CUZK_FN void subtract_if_negative(u32 *t, const u32 *x, u32 u) {
+    u32 mask = 0u - (u >> 31);
+    t[0] = ptx::sub_cc(t[0], x[0] & mask);
+    CUZK_UNROLL
+    for (int i = 1; i < N - 1; i++)
+        t[i] = ptx::subc_cc(t[i], x[i] & mask);
+    t[N - 1] = ptx::subc(t[N - 1], x[N - 1] & mask);
+}
+
+// t[0..N] = a u + b v for a and b of N limbs. All are taken for numbers that are
+// not negative first, which makes each negative one too large by a power of two.
+template <int N> CUZK_FN void combine(u32 *t, const u32 *a, u32 u, const u32 *b, u32 v) {
+    u32 even[N], odd[N];
+    row_first<N>(even, odd, a, u);
+    mad_chain<N>(odd, b + 1, v); // a carry out is beyond t
+    mad_chain<N>(even, b, v);
+    odd[N - 1] = ptx::addc_cc(odd[N - 1], 0);
+    t[0] = even[0];
+    t[1] = ptx::add_cc(even[1], odd[0]);
+    CUZK_UNROLL
+    for (int i = 2; i < N; i++)
+        t[i] = ptx::addc_cc(even[i], odd[i - 1]);
+    t[N] = ptx::addc_cc(odd[N - 1], 0);
+    t[N] -= (u & (0u - (a[N - 1] >> 31))) + (v & (0u - (b[N - 1] >> 31)));
+    subtract_if_negative<N>(t + 1, a, u);
+    subtract_if_negative<N>(t + 1, b, v);
+}
+
+// r = (t + m M) / 2^32 for t[0..N], with m of the least magnitude.
+template <class M> CUZK_FN void reduce_word(u32 *r, u32 *t) {
+    constexpr int N = M::N;
+    u32 mod[N], m = t[0] * M::INV32;
+    load_modulus<M>(mod);
+    mad_chain<N>(t, mod, m);
+    t[N] = ptx::addc_cc(t[N], 0);
+    mad_chain<N>(t + 1, mod + 1, m);
+    subtract_if_negative<N>(t + 1, mod, m);
+    CUZK_UNROLL
+    for (int i = 0; i < N; i++)
+        r[i] = t[i + 1];
+}

@@ -1,7 +1,7 @@
 // A prime field in Montgomery form, fully reduced at all times.
 #pragma once
 
-#include "field/carry.cuh"
+#include "field/inverse.cuh"
 
 // A source file that defines CUZK_INLINE_PRODUCTS before its first include
 // gets field products inlined: right where products are few and hot (NTT,
@@ -16,7 +16,8 @@
 namespace cuzk {
 
 // M: constants of the field. N u32 limbs; mod(i), one(i) = 2^(32 N) mod M and
-// radix2(i) = 2^(64 N) mod M limb by limb; SPARE M < 2^(32 N); INV32, INV64 = -1/M mod 2^32, 2^64.
+// radix2(i) = 2^(64 N) mod M limb by limb; SPARE M < 2^(32 N); INV32, INV64 = -1/M mod 2^32, 2^64;
+// INVERSION_ROUNDS of 30 steps invert, from inversion_start(i) = 2^(64 N + 2 INVERSION_ROUNDS) mod M.
 template <class M> struct alignas(16) Field {
     u32 limb[M::N];
 
@@ -96,27 +97,14 @@ template <class M> struct alignas(16) Field {
         return *this * f;
     }
 
-    // 1/x = x^(M - 2) (Fermat); 0 for 0. About 1.5 products a bit.
+    // 1/x; 0 for 0.
     CUZK_CALL static Field inverse(Field x) {
-        Field r = one();
-        CUZK_NO_UNROLL
-        for (int i = 32 * M::N - 1; i >= 0; i--) {
-            r = r.squared();
-            u32 word = exponent(i / 32);
-            if (word >> (i % 32) & 1)
-                r = r * x;
-        }
+        Field r;
+        invert_mont<M>(r.limb, x.limb);
         return r;
     }
 
   private:
-    // Limb i of M - 2. Limb 1 of both moduli is not 0, so a borrow ends there.
-    CUZK_FN static u32 exponent(int i) {
-        if (i == 0)
-            return M::mod(0) - 2;
-        return M::mod(i) - (i == 1 && M::mod(0) < 2 ? 1 : 0);
-    }
-
     CUZK_PRODUCT static Field product(Field a, Field b) {
         Field r;
         mul_mont<M>(r.limb, a.limb, b.limb);

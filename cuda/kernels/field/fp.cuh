@@ -9,6 +9,7 @@ namespace cuzk {
 struct FpConstants {
     static constexpr int N = 12;
     static constexpr int SPARE = 9;
+    static constexpr int INVERSION_ROUNDS = 30;
     static constexpr u32 INV32 = 0xfffcfffdu;
     static constexpr u64 INV64 = 0x89f3fffcfffcfffdull;
     CUZK_CONSTEXPR static u32 mod(int i) {
@@ -24,6 +25,11 @@ struct FpConstants {
     CUZK_CONSTEXPR static u32 radix2(int i) {
         constexpr u32 c[N] = {0x1c341746, 0xf4df1f34, 0x09d104f1, 0x0a76e6a6, 0x4c95b6d5, 0x8de5476c,
                               0x939d83c0, 0x67eb88a9, 0xb519952d, 0x9a793e85, 0x92cae3aa, 0x11988fe5};
+        return c[i];
+    }
+    CUZK_CONSTEXPR static u32 inversion_start(int i) {
+        constexpr u32 c[N] = {0x4cb855a0, 0xf8c1d5bf, 0x9fcfe7c9, 0x67b2df12, 0xcb960e13, 0x5ae7f17b,
+                              0x8e0d39c0, 0x362191fd, 0x1e5b0e64, 0x8370069d, 0xc48f3064, 0x15a824ae};
         return c[i];
     }
 };

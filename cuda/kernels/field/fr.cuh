@@ -8,6 +8,7 @@ namespace cuzk {
 struct FrConstants {
     static constexpr int N = 8;
     static constexpr int SPARE = 2;
+    static constexpr int INVERSION_ROUNDS = 20;
     static constexpr u32 INV32 = 0xffffffffu;
     static constexpr u64 INV64 = 0xfffffffeffffffffull;
     CUZK_CONSTEXPR static u32 mod(int i) {
@@ -23,6 +24,11 @@ struct FrConstants {
     CUZK_CONSTEXPR static u32 radix2(int i) {
         constexpr u32 c[N] = {0xf3f29c6d, 0xc999e990, 0x87925c23, 0x2b6cedcb,
                               0x7254398f, 0x05d31496, 0x9f59ff11, 0x0748d9d9};
+        return c[i];
+    }
+    CUZK_CONSTEXPR static u32 inversion_start(int i) {
+        constexpr u32 c[N] = {0xe9ec31bc, 0x08b03b33, 0x2e64ef48, 0x4be38d46,
+                              0xe8aa5d5f, 0xd97b955f, 0x560eefaf, 0x27a23f7a};
         return c[i];
     }
 };
