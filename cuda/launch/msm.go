@@ -88,6 +88,8 @@ type MSM struct {
 
 	// tiled: this is one tile of a TiledMSM, which goes on from the buckets' sums.
 	tiled bool
+	// affineAdditions: by kernels/msm/affine.cuh.
+	affineAdditions bool
 }
 
 // PlanMSM chooses the window size that minimises
@@ -100,6 +102,14 @@ func PlanMSM(n uint32, scratchLimit uint64, groups ...Group) (MSM, error) {
 	p := MSM{N: n, Groups: groups}
 	for window := bestWindow(n); window >= minWindow; window-- {
 		windows := (256 + window - 1) / window
+		for most := uint32(mostAffineRun); most >= leastAffineRun; most /= 2 {
+			for steps := uint32(1); steps <= min(affineSteps, windows); steps++ {
+				p, good := p.shape(window, windows, blocks(uint64(windows), uint64(steps))).affine(most)
+				if good && p.pairs() < maxPairs && p.ScratchBytes() <= scratchLimit {
+					return p, nil
+				}
+			}
+		}
 		for steps := uint32(1); steps <= windows; steps++ {
 			p = p.shape(window, windows, blocks(uint64(windows), uint64(steps)))
 			if p.pairs() < maxPairs && p.ScratchBytes() <= scratchLimit {
@@ -175,6 +185,7 @@ type msmScratch struct {
 	partitionCounts, starts, entries  Range
 	buckets, chunkSums, blockSums     Range
 	heads, headBuckets                [2]Range
+	nextRun, columns                  Range // of affine additions
 	end                               uint64
 }
 
@@ -197,6 +208,10 @@ func (p MSM) scratch(whole Range) msmScratch {
 	}
 	s.chunkSums = l.take(p.chunks() * point)
 	s.blockSums = l.take(uint64(p.Batch) * sumBlocks * point)
+	if p.affineAdditions {
+		s.nextRun = l.take(WordBytes)
+		s.columns = l.take(p.columnBytes())
+	}
 	if p.partitionLog > 0 {
 		s.entries = sums.take(p.pairs() * entryBytes)
 	}
@@ -251,11 +266,18 @@ func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 	if p.tiled {
 		tiled, mode = 1, ReadWrite
 	}
-	calls := []Call{call(kernelAccumulate[g], uint64(runs), accumulateArgs{
+	args := accumulateArgs{
 		points: points.Addr, sorted: s.sorted.Addr, offsets: s.offsets.Addr, buckets: s.buckets.Addr,
 		heads: s.heads[0].Addr, headBuckets: s.headBuckets[0].Addr, bucketsN: n, run: p.run, runs: runs, tiled: tiled,
-	}, append(heads(0, runs, Write), Access{points, Read}, reads(s.sorted, p.pairs()*WordBytes), offsets,
-		Access{buckets, mode})...)}
+	}
+	access := append(heads(0, runs, Write), Access{points, Read}, reads(s.sorted, p.pairs()*WordBytes), offsets,
+		Access{buckets, mode})
+	var calls []Call
+	if p.affineAdditions {
+		calls = p.accumulateAffine(args, s, access)
+	} else {
+		calls = []Call{call(kernelAccumulate[g], uint64(runs), args, access...)}
+	}
 	// One run has no head: it starts every bucket it touches.
 	for from, run := 0, p.merge; runs > 1; from, run = 1-from, mergeRun(runs) {
 		k, grid, next := kernelMerge[g], uint32(0), uint32(1)

@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -88,6 +89,10 @@ func TestCallsStayWithinTheScratch(t *testing.T) {
 	}
 }
 
+// affineRuns are runs within a bucket, of several, and longer than everything;
+// of one pair there is nothing to add.
+var affineRuns = []uint32{1, 2, 3, 7, 64, 512}
+
 func TestMSMOfEverySize(t *testing.T) {
 	r := open(t)
 	for _, n := range sizes([]int{0, 1, 2, 3, 4, 5, 31, 32, 33, 127, 128, 129, 600},
@@ -96,6 +101,9 @@ func TestMSMOfEverySize(t *testing.T) {
 		r.msm(t, p, r.scalars(n), r.logs(n), nil, "random")
 		p = plan(t, n, launch.G1)
 		r.msm(t, p.Partitioned(), r.scalars(n), r.logs(n), nil, "random, sorted in two steps")
+		for _, run := range affineRuns {
+			r.msm(t, p.Affine(run), r.scalars(n), r.logs(n), nil, fmt.Sprintf("random, affine in runs of %d", run))
+		}
 	}
 }
 
@@ -129,19 +137,42 @@ func TestMSMOfEdgeScalars(t *testing.T) {
 			scalars := fill(n, f)
 			r.msm(t, p, scalars, logs, nil, name)
 			r.msm(t, plan(t, n, launch.G1).Partitioned(), scalars, logs, nil, name+", sorted in two steps")
-		}
-		same := fill(n, func(int) fr.Element { return random })
-		r.msm(t, p, r.scalars(n), same, nil, "all points equal")
-		r.msm(t, p, same, same, nil, "all points and scalars equal")
-		opposite := fill(n, func(i int) fr.Element {
-			if i%2 == 0 {
-				return random
+			for _, run := range affineRuns {
+				r.msm(t, plan(t, n, launch.G1).Affine(run), scalars, logs, nil, fmt.Sprintf("%s, affine in runs of %d", name, run))
 			}
-			return *new(fr.Element).Neg(&random)
-		})
-		r.msm(t, p, same, opposite, nil, "points that cancel")
-		r.msm(t, p, r.scalars(n), make([]fr.Element, n), nil, "all points at infinity")
+		}
+		r.msmOfEdgePoints(t, p, n)
+		for _, run := range affineRuns {
+			r.msmOfEdgePoints(t, plan(t, n, launch.G1).Affine(run), n)
+		}
 	}
+}
+
+// msmOfEdgePoints runs a plan with points that meet each other or infinity.
+func (r *rig) msmOfEdgePoints(t *testing.T, p launch.MSM, n int) {
+	t.Helper()
+	random := r.scalar()
+	fill := func(f func(i int) fr.Element) []fr.Element {
+		s := make([]fr.Element, n)
+		for i := range s {
+			s[i] = f(i)
+		}
+		return s
+	}
+	same := fill(func(int) fr.Element { return random })
+	opposite := fill(func(i int) fr.Element {
+		if i%2 == 0 {
+			return random
+		}
+		return *new(fr.Element).Neg(&random)
+	})
+	third := fill(func(i int) fr.Element { return map[bool]fr.Element{false: r.scalar()}[i%3 == 0] })
+	what := fmt.Sprintf(" (%+v)", p)
+	r.msm(t, p, r.scalars(n), same, nil, "all points equal"+what)
+	r.msm(t, p, same, same, nil, "all points and scalars equal"+what)
+	r.msm(t, p, same, opposite, nil, "points that cancel"+what)
+	r.msm(t, p, same, third, nil, "a third of the points at infinity"+what)
+	r.msm(t, p, r.scalars(n), make([]fr.Element, n), nil, "all points at infinity"+what)
 }
 
 func TestMSMOfGatheredPoints(t *testing.T) {

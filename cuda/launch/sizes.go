@@ -5,6 +5,7 @@ const (
 	WordBytes = 4
 	FrBytes   = 32
 	FpBytes   = 48
+	quadBytes = 16 // what memory moves at once
 )
 
 // Fr is a scalar as the device has it: Montgomery form, limbs of 32 bits, the

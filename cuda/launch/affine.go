@@ -1,0 +1,73 @@
+package launch
+
+// Bucket sums by affine additions: kernels/msm/affine.cuh.
+
+const (
+	// affineBlocks are as many as the largest cards hold at a time, three a
+	// multiprocessor of 148 (a B200); affineThreads are what an H200 holds, 132.
+	affineBlocks  = 3 * 148
+	affineThreads = 3 * 132 * 128
+	// A thread's run: an inversion takes as long as 45 products, and a run has
+	// about log2 of a bucket's pairs of them. Below leastAffineRun they outweigh
+	// what is saved, and so do columns of few pairs a bucket, which leave early.
+	leastAffineRun, mostAffineRun = 128, 512
+	leastAffinePairs              = 8 // a bucket
+	// affineSteps is how many batches of windows are better than short runs.
+	affineSteps = 4
+)
+
+var kernelAccumulateAffine = declare[accumulateAffineArgs]("g1_affine", "cuzk_msm_g1_affine", 128)
+
+type accumulateAffineArgs struct {
+	to            accumulateArgs
+	columns, next uint64
+}
+
+// affine is the plan with affine additions in runs of at most `most` pairs, if
+// there are enough pairs to fill a card.
+func (p MSM) affine(most uint32) (MSM, bool) {
+	pairs := p.pairs()
+	if len(p.Groups) != 1 || p.Groups[0] != G1 || pairs < leastAffineRun*affineThreads || pairs < leastAffinePairs*p.buckets() {
+		return p, false
+	}
+	return p.withAffineRun(affineRun(pairs, most)), true
+}
+
+// affineRun divides the pairs into equal rounds of runs on all threads.
+func affineRun(pairs uint64, most uint32) uint32 {
+	rounds := uint64(blocks(pairs, uint64(most)*affineThreads))
+	return blocks(pairs, rounds*affineThreads)
+}
+
+func (p MSM) withAffineRun(run uint32) MSM {
+	p.run, p.affineAdditions = run, true
+	p.merge = mergeRun(p.runs())
+	return p
+}
+
+// Affine is the plan with affine additions in runs of so many pairs whatever its
+// size, which needs other scratch. It has one group, G1.
+func (p MSM) Affine(run uint32) MSM { return p.withAffineRun(run) }
+
+func (p MSM) affineGrid() uint32 {
+	return min(blocks(uint64(p.runs()), uint64(kernelAccumulateAffine.Threads)), affineBlocks)
+}
+
+// columnBytes is the memory of the columns: twin of AffineRun::quads.
+func (p MSM) columnBytes() uint64 {
+	if !p.affineAdditions {
+		return 0
+	}
+	nodes := uint64(p.run - p.run/3)
+	quads := uint64(p.run/2)*(FpBytes/quadBytes) + 2*nodes*(FpBytes/quadBytes) + (nodes+3)/4
+	return uint64(p.affineGrid()) * uint64(kernelAccumulateAffine.Threads) * quads * quadBytes
+}
+
+// accumulateAffine is the launch in place of kernelAccumulate's.
+func (p MSM) accumulateAffine(args accumulateArgs, s msmScratch, access []Access) []Call {
+	return []Call{
+		Fill(s.nextRun, 1, 0),
+		gridCall(kernelAccumulateAffine, p.affineGrid(), 1, accumulateAffineArgs{to: args, columns: s.columns.Addr, next: s.nextRun.Addr},
+			append(access, updates(s.nextRun, WordBytes), updates(s.columns, p.columnBytes()))...),
+	}
+}
