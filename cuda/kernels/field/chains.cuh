@@ -39,6 +39,28 @@ template <class M> CUZK_FN void sub_mod(u32 *r, const u32 *a, const u32 *b) {
     r[M::N - 1] = ptx::addc(r[M::N - 1], M::mod(M::N - 1) & mask);
 }
 
+// r = a + b and r = M + a - b, below 2M, not reduced.
+template <class M> CUZK_FN void add_loose(u32 *r, const u32 *a, const u32 *b) {
+    r[0] = ptx::add_cc(a[0], b[0]);
+    CUZK_UNROLL
+    for (int i = 1; i < M::N - 1; i++)
+        r[i] = ptx::addc_cc(a[i], b[i]);
+    r[M::N - 1] = ptx::addc(a[M::N - 1], b[M::N - 1]);
+}
+
+template <class M> CUZK_FN void sub_loose(u32 *r, const u32 *a, const u32 *b) {
+    u32 mod[M::N];
+    CUZK_UNROLL
+    for (int i = 0; i < M::N; i++)
+        mod[i] = M::mod(i);
+    add_loose<M>(r, mod, a);
+    r[0] = ptx::sub_cc(r[0], b[0]);
+    CUZK_UNROLL
+    for (int i = 1; i < M::N - 1; i++)
+        r[i] = ptx::subc_cc(r[i], b[i]);
+    r[M::N - 1] = ptx::subc(r[M::N - 1], b[M::N - 1]);
+}
+
 // acc[j], acc[j+1] += lo, hi of x[j] * y for j = 2, 4, ..., and CC: the rest of
 // a carry chain. The carry out is left in CC.
 template <int N> CUZK_FN void mad_rest(u32 *acc, const u32 *x, u32 y) {
@@ -187,7 +209,8 @@ CUZK_FN void mul_mont_sum(u32 *r, const u32 *const (&a)[K], const u32 *const (&b
         reduce_once<M>(r);
 }
 
-// r = a b / 2^(32 N) mod M.
+// r = a b / 2^(32 N) mod M for a < M and any b: T stays below a + M in the
+// steps, and ends below 2M.
 template <class M> CUZK_FN void mul_mont(u32 *r, const u32 *a, const u32 *b) {
     const u32 *const as[1] = {a}, *const bs[1] = {b};
     mul_mont_sum<M, 1>(r, as, bs);

@@ -1,4 +1,4 @@
-// A prime field in Montgomery form, fully reduced at all times.
+// A prime field in Montgomery form, fully reduced where nothing else is said.
 #pragma once
 
 #include "field/inverse.cuh"
@@ -73,6 +73,26 @@ template <class M> struct alignas(16) Field {
     CUZK_FN Field doubled() const { return *this + *this; }
     CUZK_FN Field operator*(const Field &b) const { return product(*this, b); }
     CUZK_FN Field squared() const { return square(*this); }
+
+    // Loose numbers are below 2^(32 N), not reduced. A product takes one as its
+    // second factor, so that a sum or difference that is only multiplied needs
+    // no reduction of its own: these are a + b and M + a - b, below 2M.
+    CUZK_FN static Field loose_sum(const Field &a, const Field &b) {
+        Field r;
+        add_loose<M>(r.limb, a.limb, b.limb);
+        return r;
+    }
+    CUZK_FN static Field loose_difference(const Field &a, const Field &b) {
+        Field r;
+        sub_loose<M>(r.limb, a.limb, b.limb);
+        return r;
+    }
+    // The number itself, where it is below 2M.
+    CUZK_FN Field reduced() const {
+        Field r = *this;
+        reduce_once<M>(r.limb);
+        return r;
+    }
 
     // a b + c d and a b - c d, with one reduction.
     CUZK_FN static Field sum_of_products(const Field &a, const Field &b, const Field &c, const Field &d) {

@@ -69,6 +69,24 @@ template <class M> inline void sub_mod(u32 *r, const u32 *a, const u32 *b) {
     put64<M>(r, x);
 }
 
+template <class M> inline void add_loose(u32 *r, const u32 *a, const u32 *b) {
+    u64 carry = 0;
+    for (int i = 0; i < M::N; i++) {
+        carry += (u64)a[i] + b[i];
+        r[i] = (u32)carry;
+        carry >>= 32;
+    }
+}
+
+template <class M> inline void sub_loose(u32 *r, const u32 *a, const u32 *b) {
+    int64_t carry = 0;
+    for (int i = 0; i < M::N; i++) {
+        carry += (int64_t)M::mod(i) + a[i] - b[i];
+        r[i] = (u32)carry;
+        carry >>= 32;
+    }
+}
+
 // Source: as for the GPU version; here with 64-bit limbs. The top bit of M is
 // clear, so the running sum fits N limbs (the carries of both chains add up
 // without overflow).

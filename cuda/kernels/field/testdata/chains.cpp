@@ -158,6 +158,35 @@ template <class M> long wrong_steps(const Field<M> &x, const Field<M> &y) {
     return n + wrong(want, got) + (x.is_zero() ? 0 : wrong(x * Field<M>::inverse(x), Field<M>::one()));
 }
 
+// Any number of N limbs, up to all ones.
+template <class M> Field<M> loose() {
+    Field<M> x;
+    u32 kind = random32() % 3;
+    for (int i = 0; i < M::N; i++)
+        x.limb[i] = kind == 0 ? 0xffffffffu : kind == 1 ? 0 - (random32() & 1) : random32();
+    return x;
+}
+
+// Loose sums and differences against reduced ones, and products with a loose
+// second factor x = x0 + x1 against a x0 + a x1, where x0 < M is x with its
+// highest limb cleared.
+template <class M> long wrong_loose(const Field<M> &a, const Field<M> &b) {
+    Field<M> r, x = loose<M>(), x0 = x, x1 = Field<M>::zero();
+    emulated::add_loose<M>(r.limb, a.limb, b.limb);
+    long n = wrong(Field<M>::loose_sum(a, b), r) + wrong(a + b, r.reduced());
+    emulated::sub_loose<M>(r.limb, a.limb, b.limb);
+    n += wrong(Field<M>::loose_difference(a, b), r) + wrong(a - b, r.reduced());
+    emulated::mul_mont<M>(r.limb, a.limb, r.limb);
+    n += wrong(a * (a - b), r);
+
+    x0.limb[M::N - 1] = 0;
+    x1.limb[0] = x.limb[M::N - 1]; // times 2^(32 (N - 1))
+    for (int i = 0; i < 32 * (M::N - 1); i++)
+        x1 = x1.doubled();
+    emulated::mul_mont<M>(r.limb, a.limb, x.limb);
+    return n + wrong(a * x, r) + wrong(a * x0 + a * x1, r);
+}
+
 template <class M> long failures() {
     long n = 0;
     for (int i = 0; i < 100000; i++) {
@@ -173,6 +202,7 @@ template <class M> long failures() {
             emulated::mul_mont_sum<M, 2>(r.limb, x, y);
             n += wrong(a * b + c * d, r);
         }
+        n += wrong_loose(a, b);
         n += emulated::overflows;
         n += wrong_steps(a, b);
         emulated::sub_mod<M>(r.limb, a.limb, b.limb);
