@@ -142,6 +142,56 @@ func TestRecover(t *testing.T) {
 	})
 }
 
+// TestRecoverOutlivesAPanic lets several callers wait while the one that renews
+// the device panics: the next of them tries again.
+func TestRecoverOutlivesAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 12*mib)
+		require.ErrorIs(t, b.Noted(ErrDeviceLost), ErrDeviceLost)
+		const callers = 3
+		var mu sync.Mutex
+		calls := 0
+		renew := func() (Device, error) {
+			time.Sleep(time.Second) // the others wait by then
+			mu.Lock()
+			defer mu.Unlock()
+			if calls++; calls < callers {
+				panic("test: panics")
+			}
+			b.dev.reset()
+			return b.dev, nil
+		}
+		errs := make([]error, callers)
+		var wg sync.WaitGroup
+		for i := range callers {
+			wg.Go(func() { errs[i] = b.Recover(t.Context(), renew) })
+		}
+		wg.Wait()
+		panicked := 0
+		for _, err := range errs {
+			if err != nil {
+				panicked++
+				require.ErrorContains(t, err, "BUG: sched: the device's renewal panicked: test: panics")
+			}
+		}
+		require.Equal(t, callers-1, panicked)
+		require.Equal(t, callers, calls)
+		require.NoError(t, b.Run(t.Context(), blocks(3, 4*mib), b.job().work()))
+		b.close()
+	})
+}
+
+// TestCloseAfterAPanicOfRecover waits for no recovery that has ended.
+func TestCloseAfterAPanicOfRecover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 12*mib)
+		require.ErrorIs(t, b.Noted(ErrDeviceLost), ErrDeviceLost)
+		require.ErrorContains(t, b.Recover(t.Context(), func() (Device, error) { panic("test: panics") }), "BUG")
+		require.ErrorIs(t, b.Lost(), ErrDeviceLost, "still lost")
+		require.NoError(t, b.Close(t.Context()))
+	})
+}
+
 func TestMemoryHeldElsewhere(t *testing.T) {
 	t.Run("fails with the numbers", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

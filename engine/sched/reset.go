@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 )
 
 // Lost is why the device is lost, or nil.
@@ -17,7 +18,8 @@ func (s *Scheduler) Lost() error {
 // memory and events in it, and returns a new one, and starts with an empty
 // ledger. Parameter sets have to be made resident anew. Of several callers one
 // does it and the others wait; if the device is not lost nothing happens. If
-// renew fails the device stays lost.
+// renew fails the device stays lost, and the next caller tries again; a panic of
+// it becomes an error that begins with BUG.
 func (s *Scheduler) Recover(ctx context.Context, renew func() (Device, error)) error {
 	mine := false
 	err := s.await(ctx, "the recovery of the device", noWatch, func() (bool, error) {
@@ -35,18 +37,40 @@ func (s *Scheduler) Recover(ctx context.Context, renew func() (Device, error)) e
 	if err != nil || !mine {
 		return err
 	}
-	dev, err := renew()
+	var dev Device // nil: renew has failed, or panics
+	defer func() { s.renewed(dev) }()
+	if dev, err = renewSafely(renew); err != nil {
+		return fmt.Errorf("sched: make a new context for a lost device: %w", err)
+	}
+	return nil
+}
+
+// renewed ends a recovery; nil: the device stays lost.
+func (s *Scheduler) renewed(dev Device) {
 	s.mem.Lock()
 	defer s.mem.Unlock()
 	s.recovering = false
-	s.broadcastLocked()
-	if err != nil {
-		return fmt.Errorf("sched: make a new context for a lost device: %w", err)
+	if dev != nil {
+		s.dev = dev
+		s.ledger.Reset()
+		s.pending = [Streams][]*Mark{}
+		s.tail = [Streams]*Mark{}
+		s.lost = nil
 	}
-	s.dev = dev
-	s.ledger.Reset()
-	s.pending = [Streams][]*Mark{}
-	s.tail = [Streams]*Mark{}
-	s.lost = nil
-	return nil
+	s.broadcastLocked()
+}
+
+func renewSafely(renew func() (Device, error)) (dev Device, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if keepPanicking(p) {
+				panic(p)
+			}
+			dev, err = nil, fmt.Errorf("BUG: sched: the device's renewal panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if dev, err = renew(); err != nil {
+		return nil, err
+	}
+	return dev, nil
 }

@@ -93,7 +93,8 @@ func (n Need) peak() uint64 {
 // Claim gives a job all that n asks for, or nothing. It takes room that is
 // free, room whose last use still runs, and room whose holder is in its
 // compute turn; the fences of those come with it. It moves parameter sets out
-// of the way only when no job holds anything, so that waiting cannot help.
+// of the way only when no job holds anything, so that waiting cannot help, and
+// only if the job fits then.
 //
 // Of two equal requests the first gets what can be used sooner.
 //
@@ -107,19 +108,22 @@ func (l *Ledger) Claim(n Need) (*Claim, bool) {
 	if l.holds > 0 {
 		return nil, false
 	}
-	for _, s := range l.evictable() {
-		if s == n.Set {
-			continue
-		}
-		l.yieldPlace(s)
-		if c, ok := l.claimBeside(n); ok {
+	gone := l.evictable()
+	// Its own set may lie where the blocks would have to; it goes last.
+	if i := slices.Index(gone, n.Set); i >= 0 {
+		gone = append(slices.Delete(gone, i, i+1), n.Set)
+	}
+	for k := range gone {
+		var c *Claim
+		if l.orNothing(func() (ok bool) {
+			for _, s := range gone[:k+1] {
+				l.yieldPlace(s)
+			}
+			c, ok = l.claimBeside(n)
+			return ok
+		}) {
 			return c, true
 		}
-	}
-	// Its own set may lie where the blocks would have to.
-	if n.Set != nil && n.Set.placed() && n.Set.pins == 0 {
-		l.yieldPlace(n.Set)
-		return l.claimBeside(n)
 	}
 	return nil, false
 }

@@ -326,6 +326,79 @@ func TestSets(t *testing.T) {
 		require.False(t, l.BeginLoad(Need{Set: set("p", 10), Resident: rows(8), Streaming: rows(8)}))
 	})
 
+	t.Run("a set goes only for a job that then fits", func(t *testing.T) {
+		// unused makes claims that use no set.
+		unused := func(t *testing.T, l *Ledger) {
+			t.Helper()
+			for range PromoteAfter {
+				end(l, claim(t, l, Need{Resident: rows(1)}))
+			}
+		}
+		poisoned := &Fence{}
+		poisoned.Poison()
+		claims := func(l *Ledger) (n []uint64) { return slices.Clone(l.chunks.claims) }
+
+		t.Run("beside a job that has what its blocks need", func(t *testing.T) {
+			l := ledger(t, 16*mib)
+			p, q := set("p", 10), set("q", 8)
+			load(t, l, Need{Set: p, Resident: rows(4)})
+			unused(t, l)
+			holder := claim(t, l, Need{Resident: rows(2)})
+			n := Need{Set: q, Resident: rows(8), Streaming: rows(1), Fill: true}
+			require.True(t, l.Settles(n), "once nobody holds anything")
+			c := claim(t, l, n)
+			require.Nil(t, c.Set, "it streams")
+			require.True(t, p.Loaded())
+			end(l, holder)
+			end(l, c)
+			require.Same(t, q, claim(t, l, n).Set)
+			require.False(t, p.Loaded())
+		})
+
+		t.Run("while another is being loaded, which is called off first", func(t *testing.T) {
+			l := ledger(t, 16*mib)
+			p, q := set("p", 4), set("q", 4)
+			load(t, l, Need{Set: p, Resident: rows(1)})
+			require.True(t, l.BeginLoad(Need{Set: q, Resident: rows(1)}))
+			before := claims(l)
+			mustWait(t, l, Need{Resident: rows(16)})
+			require.True(t, p.Loaded())
+			require.Equal(t, before, claims(l), "nothing has been claimed")
+			l.EndLoad(q, false, nil)
+			claim(t, l, Need{Resident: rows(16)})
+			require.False(t, p.Loaded())
+		})
+
+		t.Run("not for one that can only load its set and has no room for its blocks", func(t *testing.T) {
+			l := ledger(t, 16*mib)
+			p, q := set("p", 4), set("q", 8)
+			load(t, l, Need{Set: p, Resident: rows(1)})
+			c := claim(t, l, Need{Resident: rows(4)})
+			l.Poison(c.Blocks[0])
+			before := claims(l)
+			mustWait(t, l, Need{Set: q, Resident: rows(8)})
+			require.True(t, p.Loaded())
+			require.Zero(t, q.Block())
+			require.Equal(t, before, claims(l))
+		})
+
+		t.Run("not where its own last use is unknown", func(t *testing.T) {
+			l := ledger(t, 16*mib)
+			p, q := set("p", 10), set("q", 10)
+			n := Need{Set: p, Resident: rows(4)}
+			load(t, l, n)
+			c := claim(t, l, n)
+			handOn(l, c)
+			l.Unpin(p, poisoned)
+			unused(t, l)
+			require.False(t, l.BeginLoad(Need{Set: q, Resident: rows(4)}))
+			require.True(t, p.Loaded())
+			c = claim(t, l, Need{Set: q, Resident: rows(4), Streaming: rows(4), Fill: true})
+			require.Nil(t, c.Set)
+			require.True(t, p.Loaded())
+		})
+	})
+
 	t.Run("a dropped set goes when it is no longer pinned", func(t *testing.T) {
 		l := ledger(t, 16*mib)
 		p := set("p", 8)
@@ -381,6 +454,16 @@ func TestCheckRefuses(t *testing.T) {
 	require.NoError(t, l.Check(Need{Set: NewSet("p", 80*mib), Resident: rows(4), Streaming: rows(4, 4, 4)}), "it can stream")
 }
 
+// loaded are those of sets that are resident.
+func loaded(sets []*Set) (resident []*Set) {
+	for _, s := range sets {
+		if s.Loaded() {
+			resident = append(resident, s)
+		}
+	}
+	return resident
+}
+
 // TestLedgerRandomWalk claims, yields, hands on and evicts at random. Every
 // step is audited, and whenever nobody holds anything the largest job fits,
 // whatever lies where: free bytes that cannot be claimed would show here.
@@ -432,7 +515,12 @@ func TestLedgerRandomWalk(t *testing.T) {
 			for range 400 {
 				switch rng.IntN(5) {
 				case 0, 1:
-					if c, ok := l.Claim(needs[rng.IntN(len(needs))]); ok {
+					held, resident := l.Holds() > 0, loaded(sets)
+					c, ok := l.Claim(needs[rng.IntN(len(needs))])
+					if !ok || held && c.Set == nil {
+						require.Equal(t, resident, loaded(sets), "a set goes only for a job that is alone or loads its own")
+					}
+					if ok {
 						jobs = append(jobs, &job{c: c})
 					}
 				case 2:

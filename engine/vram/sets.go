@@ -117,7 +117,8 @@ func (l *Ledger) Settles(n Need) bool {
 }
 
 // settleFor gives n's set a place that does not push out a set in use, and
-// claims n's resident blocks beside it.
+// claims n's resident blocks beside it, or does nothing: a set that is not in use
+// goes only for a job that then has all it needs.
 func (l *Ledger) settleFor(n Need) (*Claim, bool) {
 	s := n.Set
 	if s.bytes == 0 || l.clock < s.awayTo {
@@ -128,25 +129,55 @@ func (l *Ledger) settleFor(n Need) (*Claim, bool) {
 		if !l.roomBeside(n, stale[:k]) {
 			continue
 		}
-		for _, v := range stale[:k] {
-			l.evict(v)
-		}
-		return l.settleAndTake(n, fenced)
+		var c *Claim
+		ok := l.orNothing(func() (ok bool) {
+			for _, v := range stale[:k] {
+				l.evict(v)
+			}
+			c, ok = l.settleAndTake(n, fenced)
+			return ok
+		})
+		return c, ok
 	}
 	return nil, false
 }
 
 // settleAndTake gives n's set a place on spans that cost at most limit and
 // claims n's resident blocks, or does nothing.
-func (l *Ledger) settleAndTake(n Need, limit cost) (*Claim, bool) {
-	if !l.settle(n.Set, limit) {
-		return nil, false
+func (l *Ledger) settleAndTake(n Need, limit cost) (c *Claim, ok bool) {
+	ok = l.orNothing(func() bool {
+		if !l.settle(n.Set, limit) {
+			return false
+		}
+		c, ok = l.take(n.Resident, n.Set)
+		return ok
+	})
+	return c, ok
+}
+
+// orNothing calls do, which moves sets and may claim last. If it reports false
+// the ledger is as it was. Pinned sets do not move, and are not written to: who
+// pins one looks at its place without asking the ledger.
+func (l *Ledger) orNothing(do func() bool) bool {
+	spans, sets, claims := slices.Clone(l.spans), slices.Clone(l.sets), slices.Clone(l.chunks.claims)
+	free := l.evictable()
+	places := make([]Set, len(free))
+	for i, s := range free {
+		places[i] = *s
 	}
-	if c, ok := l.take(n.Resident, n.Set); ok {
-		return c, true
+	if do() {
+		return true
 	}
-	l.evict(n.Set)
-	return nil, false
+	for _, s := range l.sets {
+		if !slices.Contains(sets, s) {
+			s.leave()
+		}
+	}
+	for i, s := range free {
+		*s = places[i]
+	}
+	l.spans, l.sets, l.chunks.claims = spans, sets, claims
+	return false
 }
 
 // evict takes s's place back, behind the fences of its users. Nobody pins s.
@@ -162,9 +193,12 @@ func (l *Ledger) evict(s *Set) {
 		}
 	}
 	l.sets = slices.DeleteFunc(l.sets, func(o *Set) bool { return o == s })
-	s.block, s.before, s.uses, s.loaded = Block{}, nil, nil, false
+	s.leave()
 	l.spans.tidy()
 }
+
+// leave notes that s has no place.
+func (s *Set) leave() { s.block, s.before, s.uses, s.loaded = Block{}, nil, nil, false }
 
 // MarkLoaded says that all copies into s have been enqueued ahead of every
 // use that a later ticket can enqueue.
@@ -217,18 +251,21 @@ func (l *Ledger) BeginLoad(n Need) bool {
 	l.spans.tidy()
 	victims := l.stale()
 	for k := range len(victims) + 1 {
-		if l.roomBeside(n, victims[:k]) {
+		if !l.roomBeside(n, victims[:k]) {
+			continue
+		}
+		ok := l.orNothing(func() bool {
 			for _, v := range victims[:k] {
 				l.evict(v)
 			}
-			if !l.settle(s, fenced) {
-				return false
-			}
+			return l.settle(s, fenced)
+		})
+		if ok {
 			s.pins++
 			s.loading = true
 			s.lastUse = l.clock
-			return true
 		}
+		return ok
 	}
 	return false
 }
