@@ -5,25 +5,25 @@ import "fmt"
 // Sorting the pairs of an MSM: kernels/msm/sort.cu in one step, for few
 // scalars, and kernels/msm/partition.cu in two.
 
-// Twins of the constants in msm/partition.cu and msm/digits.cuh.
+// Twins of the constants in msm/partition.cu, msm/tile.cuh and msm/digits.cuh.
 const (
-	maxPartitions = 12288
-	maxLow        = 11
-	entryBytes    = 8
-	entryTile     = 32768
-	digitLimbs    = 9
+	maxPartitions   = 12288
+	maxPartitionLog = 10 // of a window's partitions
+	maxLow          = 11
+	entryBytes      = 8
+	countTile       = 32768 // entries of a block that counts
+	tileThreads     = 512
+	sortTile        = tileThreads * 16 // pairs of a block that sorts
+	digitLimbs      = 9
 )
 
 const (
 	// partitionFrom is where two steps begin to be faster.
 	partitionFrom = 1 << 19
-	// partitionTile is how many scalars a block partitions at a time: up to
-	// 16 pairs, 128 bytes, a partition and window, if there are scalars enough
-	// for partitionTiles.
+	// Scalars that a block counts at a time: fewer where there would not be
+	// partitionTiles.
 	minPartitionTile, maxPartitionTile = 2048, 16384
 	partitionTiles                     = 512
-	// maxPartitionLog keeps the bins that are written to few enough for the L2.
-	maxPartitionLog = 10
 	// countBlocks fill a card several times over; each adds its counters to
 	// the global ones at its end.
 	countBlocks = 1024
@@ -33,9 +33,9 @@ var (
 	kernelHistogram        = declare[sortArgs]("sort", "cuzk_msm_histogram", 256)
 	kernelScatter          = declare[sortArgs]("sort", "cuzk_msm_scatter", 256)
 	kernelPartitionCount   = declare[partitionArgs]("partition", "cuzk_partition_count", 1024)
-	kernelPartitionScatter = declare[partitionArgs]("partition", "cuzk_partition_scatter", 1024)
+	kernelPartitionScatter = declare[partitionArgs]("partition", "cuzk_partition_scatter", tileThreads)
 	kernelEntriesCount     = declare[entriesArgs]("partition", "cuzk_entries_count", 1024)
-	kernelEntriesScatter   = declare[entriesArgs]("partition", "cuzk_entries_scatter", 1024)
+	kernelEntriesScatter   = declare[entriesArgs]("partition", "cuzk_entries_scatter", tileThreads)
 )
 
 type sortArgs struct {
@@ -117,6 +117,7 @@ func (p MSM) sort(in MSMInput, s msmScratch, first uint32) []Call {
 		with(input, counts, writes(s.sorted, p.pairs()*WordBytes))...))
 }
 
+// sortInTwo has the digits where the sorted values go at the end.
 func (p MSM) sortInTwo(args sortArgs, input []Access, s msmScratch) []Call {
 	n, partitions := uint32(p.buckets()), p.partitions()
 	args.counts = s.partitionCounts.Addr
@@ -125,31 +126,30 @@ func (p MSM) sortInTwo(args sortArgs, input []Access, s msmScratch) []Call {
 		sort: args, entries: s.entries.Addr, partitions: partitions, low: p.low(), tile: tile,
 	}
 	partitionCounts := updates(s.partitionCounts, uint64(partitions)*WordBytes)
-	tiles := blocks(uint64(p.N), uint64(tile))
+	words, entries := p.pairs()*WordBytes, p.pairs()*entryBytes
 	calls := []Call{
 		// The two counts lie one after the other.
 		Fill(Range{s.partitionCounts.Addr, s.counts.Addr - s.partitionCounts.Addr + uint64(n)*WordBytes},
 			uint32(s.counts.Addr-s.partitionCounts.Addr)/WordBytes+n, 0),
-		gridCall(kernelPartitionCount, min(tiles, countBlocks), 1, split, with(input, partitionCounts)...),
+		gridCall(kernelPartitionCount, min(blocks(uint64(p.N), uint64(tile)), countBlocks), 1, split,
+			with(input, partitionCounts, writes(s.sorted, words))...),
 	}
 	calls = append(calls, scan(s.partitionCounts, s.starts, s.scanSums, partitions)...)
-	entries := p.pairs() * entryBytes
-	calls = append(calls, gridCall(kernelPartitionScatter, tiles, 1, split,
-		with(input, partitionCounts, writes(s.entries, entries))...))
+	calls = append(calls, gridCall(kernelPartitionScatter, blocks(uint64(p.N), sortTile), p.Batch, split,
+		with(input[1:], reads(s.sorted, words), partitionCounts, writes(s.entries, entries))...))
 
 	join := entriesArgs{
 		entries: s.entries.Addr, starts: s.starts.Addr, counts: s.counts.Addr, sorted: s.sorted.Addr,
 		partitions: partitions, low: p.low(),
 	}
-	grid := blocks(p.pairs(), entryTile)
 	access := []Access{
 		reads(s.entries, entries), reads(s.starts, (uint64(partitions)+1)*WordBytes),
 		updates(s.counts, uint64(n)*WordBytes),
 	}
-	calls = append(calls, gridCall(kernelEntriesCount, grid, 1, join, with(access)...))
+	calls = append(calls, gridCall(kernelEntriesCount, blocks(p.pairs(), countTile), 1, join, with(access)...))
 	calls = append(calls, scan(s.counts, s.offsets, s.scanSums, n)...)
-	return append(calls, gridCall(kernelEntriesScatter, grid, 1, join,
-		with(access, writes(s.sorted, p.pairs()*WordBytes))...))
+	return append(calls, gridCall(kernelEntriesScatter, blocks(p.pairs(), sortTile), 1, join,
+		with(access, writes(s.sorted, words))...))
 }
 
 // with is a copy of access with more at its end.

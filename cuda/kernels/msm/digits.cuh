@@ -31,8 +31,8 @@ struct Digits {
     CUZK_FN int next(u32 c) {
         int digit = (int)(limb[0] & ((1u << c) - 1)) - (int)(1u << (c - 1));
         CUZK_UNROLL
-        for (int i = 0; i + 1 < DIGIT_LIMBS; i++)
-            limb[i] = limb[i] >> c | limb[i + 1] << (32 - c);
+        for (int i = 0; i + 1 < DIGIT_LIMBS; i++) // two words a shift: the GPU has one instruction for it
+            limb[i] = (u32)(((u64)limb[i + 1] << 32 | limb[i]) >> c);
         limb[DIGIT_LIMBS - 1] >>= c;
         return digit;
     }

@@ -35,13 +35,6 @@ struct Pairs {
             digits.next(c);
     }
 
-    // Leaves only `count` windows from the skip-th of the group on.
-    CUZK_FN void restrict_to(u32 skip, u32 count) {
-        for (; skip > 0; skip--, window++)
-            digits.next(c);
-        end = window + count < end ? window + count : end;
-    }
-
     CUZK_FN bool next() {
         if (window == end)
             return false;
