@@ -28,6 +28,7 @@ type scripted struct {
 	script    func(ctx context.Context, t *backend.Task) error
 	losing    func(ordinal int) bool  // devices that are lost under a task once it has been read; nil: none
 	taking    func(ordinal int) error // called with each task, before it is read; nil: nothing
+	dropping  func()                  // called by Drop; nil: nothing
 	begun     chan *backend.Task
 	loads     atomic.Int64
 	drops     atomic.Int64
@@ -75,7 +76,12 @@ func (d *scriptedDevice) Load(context.Context, *srs.Params) error {
 	return d.loadErr
 }
 
-func (d *scriptedDevice) Drop(*srs.Params) { d.drops.Add(1) }
+func (d *scriptedDevice) Drop(*srs.Params) {
+	d.drops.Add(1)
+	if d.dropping != nil {
+		d.dropping()
+	}
+}
 
 func (d *scriptedDevice) Close() error {
 	d.closes.Add(1)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,34 @@ func TestParameterSets(t *testing.T) {
 		_, err = j.Wait(soon(t))
 		require.NoError(t, err)
 		require.EqualValues(t, 1, s.drops.Load())
+	})
+
+	t.Run("nobody waits for a set that takes long to free", func(t *testing.T) {
+		s := newScripted(backend.CPU, 1)
+		freeing, goOn := make(chan struct{}), make(chan struct{})
+		var begun atomic.Bool
+		s.dropping = func() {
+			if begun.CompareAndSwap(false, true) {
+				close(freeing)
+				<-goOn
+			}
+		}
+		b := newBench(t, Config{Providers: []backend.Provider{s}})
+		released := make(chan error, 1)
+		go func() { released <- b.set.Release() }()
+		<-freeing
+		require.ErrorIs(t, b.set.Release(), ErrReleased)
+		require.ErrorIs(t, b.set.Retain(), ErrReleased)
+		_, err := b.set.Info()
+		require.ErrorIs(t, err, ErrReleased)
+		again, err := b.OpenSRS(t.Context(), path, SRSOptions{})
+		require.NoError(t, err)
+		_, err = again.Info()
+		require.NoError(t, err)
+		require.NoError(t, again.Release())
+		close(goOn)
+		require.NoError(t, <-released)
+		require.EqualValues(t, 2, s.drops.Load())
 	})
 
 	t.Run("a file opened twice is one set until both handles go", func(t *testing.T) {
