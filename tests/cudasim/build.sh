@@ -32,7 +32,16 @@ common=(-std=c++17 -g1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror)
 checks=(-fsanitize=thread --param tsan-instrument-func-entry-exit=0 "-fsanitize=alignment,bounds,shift-exponent"
     -fno-tree-vectorize)
 
-# stale OBJECT SOURCE: there is no object, or it is older than this script, its source or a header it took.
+# What is built is as old as the build's begin: a source that is edited meanwhile is newer, whichever version of it the
+# compiler has read.
+begin() { touch "$1.begin"; }
+ready() {
+    touch -r "$1.begin" "$1.new"
+    mv "$1.new" "$1"
+    rm "$1.begin"
+}
+
+# stale OBJECT SOURCE: there is no object, or it is not newer than this script, its source and every header it took.
 stale() {
     [ -e "$1" ] && [ -e "$1.d" ] || return 0
     for file in "$here/build.sh" $(sed -e 's/^[^:]*://' -e 's/\\$//' "$1.d"); do
@@ -51,9 +60,10 @@ compile() {
     shift 2
     objects+=("$object")
     stale "$object" || return 0
+    begin "$object"
     {
         if "$cxx" "${common[@]}" "$@" -MMD -MF "$object.d" -x c++ -c "$source" -o "$object.new"; then
-            mv "$object.new" "$object"
+            ready "$object"
         else
             touch "$failed"
         fi
@@ -83,8 +93,9 @@ done
 # A kernel file that was taken away leaves a library that is newer than everything: compare the list too.
 echo "${objects[*]}" | cmp -s - "$library/objects" || newest=1
 if [ $newest -eq 1 ]; then
+    begin "$library/libcuda.so.1"
     "$cxx" -shared -o "$library/libcuda.so.1.new" "${objects[@]}" -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,defs \
         -Wl,--version-script="$here/cudasim.map"
     echo "${objects[*]}" >"$library/objects"
-    mv "$library/libcuda.so.1.new" "$library/libcuda.so.1"
+    ready "$library/libcuda.so.1"
 fi
