@@ -50,26 +50,46 @@ func (c *setCache) lookup(path string) (*engine.SRS, error) {
 	return entry.set, entry.set.Retain()
 }
 
+// insert adds a set, and releases the one that has to go for it: not under the
+// lock, since to free a set takes its time.
 func (c *setCache) insert(path string, set *engine.SRS) error {
+	oldest, err := c.add(path, set)
+	if oldest == nil {
+		return err
+	}
+	return oldest.Release()
+}
+
+// add returns the set that has to go, nil for none.
+func (c *setCache) add(path string, set *engine.SRS) (oldest *engine.SRS, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.indexLocked(path) >= 0 {
-		return nil // another thread was faster
+		return nil, nil // another thread was faster
 	}
 	if err := set.Retain(); err != nil {
-		return err
+		return nil, err
 	}
 	c.entries = append(c.entries, suprasealSRS{set: set, path: path})
 	if len(c.entries) <= maxCachedSets {
-		return nil
+		return nil, nil
 	}
-	oldest := c.entries[0]
+	oldest = c.entries[0].set
 	c.entries = slices.Delete(c.entries, 0, 1)
-	return oldest.set.Release()
+	return oldest, nil
 }
 
 // evict gives up the set of path, if it is there.
 func (c *setCache) evict(path string) error {
+	set := c.take(path)
+	if set == nil {
+		return nil
+	}
+	return set.Release()
+}
+
+// take removes the set of path and returns it, nil for none.
+func (c *setCache) take(path string) *engine.SRS {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := c.indexLocked(path)
@@ -78,7 +98,7 @@ func (c *setCache) evict(path string) error {
 	}
 	set := c.entries[i].set
 	c.entries = slices.Delete(c.entries, i, i+1)
-	return set.Release()
+	return set
 }
 
 func (c *setCache) indexLocked(path string) int {
