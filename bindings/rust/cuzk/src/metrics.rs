@@ -37,6 +37,9 @@ pub struct DeviceMetrics {
     pub device: String,
     /// As the vendor calls it.
     pub name: String,
+    /// Takes jobs: no if it cannot be used, or is lost until the process is
+    /// restarted.
+    pub usable: bool,
     /// Workers that run.
     pub workers: u64,
     /// Partitions that wait for a worker.
@@ -54,12 +57,19 @@ pub struct DeviceMetrics {
     pub vram_mapped_bytes: u64,
     /// By use: `fixed`, `jobs`, `fenced`, `parameters`.
     pub vram_used_bytes: BTreeMap<String, u64>,
-    /// Pinned host memory.
+    /// Pinned host memory for copies, and of the caller's.
     pub pinned_host_bytes: u64,
+    /// Pinned host memory with parameter sets that do not fit the device beside
+    /// a job.
+    pub pinned_parameter_bytes: u64,
+    /// Partitions whose parameter set was read from there, behind the kernels.
+    pub streamed: u64,
     /// Copied to the device.
     pub uploaded_bytes: u64,
     /// Partitions and loads run again after the device was lost.
     pub retries: u64,
+    /// Partitions given to another device after this one was lost.
+    pub moved: u64,
     /// Times the device was lost.
     pub resets: u64,
 }
@@ -119,7 +129,9 @@ impl Metrics {
                 self.parameter_sets = sample.count();
             }
             None => {}
-            Some(device) => self.device(device, sample).add(sample),
+            Some(device) => {
+                self.device(device, sample).add(sample);
+            }
         }
     }
 
@@ -139,12 +151,18 @@ impl Metrics {
 }
 
 impl DeviceMetrics {
-    fn add(&mut self, sample: &Sample<'_>) {
+    /// False for one that has no field.
+    fn add(&mut self, sample: &Sample<'_>) -> bool {
         let by = |label| sample.label(label).unwrap_or_default().to_owned();
         let stage = |stages: &mut BTreeMap<String, Stage>, set: fn(&mut Stage, &Sample<'_>)| {
             set(stages.entry(by("stage")).or_default(), sample);
+            true
         };
         let number = match sample.name {
+            "cuzk_device_usable" => {
+                self.usable = sample.count() != 0;
+                return true;
+            }
             "cuzk_workers" => &mut self.workers,
             "cuzk_queue_length" => &mut self.waiting,
             "cuzk_partitions_carried" => &mut self.carried,
@@ -153,8 +171,11 @@ impl DeviceMetrics {
             "cuzk_vram_mapped_bytes" => &mut self.vram_mapped_bytes,
             "cuzk_vram_used_bytes" => self.vram_used_bytes.entry(by("use")).or_default(),
             "cuzk_pinned_host_bytes" => &mut self.pinned_host_bytes,
+            "cuzk_pinned_parameter_bytes" => &mut self.pinned_parameter_bytes,
+            "cuzk_partitions_streamed_total" => &mut self.streamed,
             "cuzk_uploaded_bytes_total" => &mut self.uploaded_bytes,
             "cuzk_retries_total" => &mut self.retries,
+            "cuzk_moved_total" => &mut self.moved,
             "cuzk_device_resets_total" => &mut self.resets,
             "cuzk_stage_seconds_count" => {
                 return stage(&mut self.stages, |stage, s| stage.count = s.count());
@@ -162,9 +183,10 @@ impl DeviceMetrics {
             "cuzk_stage_seconds_sum" => {
                 return stage(&mut self.stages, |stage, s| stage.seconds = s.value);
             }
-            _ => return,
+            _ => return false,
         };
         *number = sample.count();
+        true
     }
 }
 
@@ -176,6 +198,8 @@ mod tests {
     fn samples_go_to_their_devices() {
         let text = r#"# HELP cuzk_parameter_sets Open parameter sets.
 cuzk_parameter_sets 2
+cuzk_device_usable{device="cuda1",name="H200 \"large\""} 1
+cuzk_device_usable{device="cuda0",name="lost"} 0
 cuzk_workers{device="cuda1",name="H200 \"large\""} 3
 cuzk_queue_length{device="cpu0",name="processor"} 4
 cuzk_partitions_total{device="cuda1",name="H200 \"large\"",outcome="done"} 10
@@ -184,6 +208,9 @@ cuzk_stage_seconds_sum{device="cuda1",name="H200 \"large\"",stage="upload"} 2.5
 cuzk_stage_seconds_count{device="cuda1",name="H200 \"large\"",stage="upload"} 11
 cuzk_vram_budget_bytes{device="cuda1",name="H200 \"large\""} 1.7179869184e+10
 cuzk_vram_used_bytes{device="cuda1",name="H200 \"large\"",use="jobs"} 7
+cuzk_pinned_parameter_bytes{device="cuda1",name="H200 \"large\""} 8
+cuzk_partitions_streamed_total{device="cuda1",name="H200 \"large\""} 9
+cuzk_moved_total{device="cuda1",name="H200 \"large\""} 12
 cuzk_of_a_newer_library{device="cuda1",name="H200 \"large\""} 5
 "#;
         let mut metrics = Metrics::default();
@@ -198,11 +225,20 @@ cuzk_of_a_newer_library{device="cuda1",name="H200 \"large\""} 5
         let cuda = DeviceMetrics {
             device: "cuda1".into(),
             name: "H200 \"large\"".into(),
+            usable: true,
             workers: 3,
             partitions: [("done".into(), 10), ("failed".into(), 0)].into(),
             stages: [("upload".into(), stage)].into(),
             vram_budget_bytes: 16 << 30,
             vram_used_bytes: [("jobs".into(), 7)].into(),
+            pinned_parameter_bytes: 8,
+            streamed: 9,
+            moved: 12,
+            ..DeviceMetrics::default()
+        };
+        let lost = DeviceMetrics {
+            device: "cuda0".into(),
+            name: "lost".into(),
             ..DeviceMetrics::default()
         };
         let cpu = DeviceMetrics {
@@ -212,6 +248,27 @@ cuzk_of_a_newer_library{device="cuda1",name="H200 \"large\""} 5
             ..DeviceMetrics::default()
         };
         assert_eq!(metrics.parameter_sets, 2);
-        assert_eq!(metrics.devices, [cuda, cpu]);
+        assert_eq!(metrics.devices, [cuda, lost, cpu]);
+    }
+
+    #[test]
+    fn every_number_of_a_device_has_its_field() {
+        let text = metrics_text().unwrap();
+        let samples = parse(&text).unwrap();
+        let of_devices: Vec<_> = samples
+            .iter()
+            .filter(|sample| sample.label("device").is_some())
+            .collect();
+        assert!(!of_devices.is_empty());
+        for sample in of_devices {
+            let mut device = DeviceMetrics::default();
+            assert!(device.add(sample), "{}", sample.name);
+        }
+    }
+
+    #[test]
+    fn a_device_that_takes_jobs_is_usable() {
+        let metrics = metrics().unwrap();
+        assert!(metrics.devices.iter().any(|device| device.usable));
     }
 }
