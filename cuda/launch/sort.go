@@ -11,7 +11,8 @@ const (
 	maxPartitionLog = 10 // of a window's partitions
 	maxLow          = 11
 	entryBytes      = 8
-	countTile       = 32768 // entries of a block that counts
+	countThreads    = 512
+	countTile       = countThreads * 64 // entries of a block that counts
 	tileThreads     = 512
 	sortTile        = tileThreads * 16 // pairs of a block that sorts
 	digitLimbs      = 9
@@ -20,21 +21,17 @@ const (
 const (
 	// partitionFrom is where two steps begin to be faster.
 	partitionFrom = 1 << 19
-	// Scalars that a block counts at a time: fewer where there would not be
-	// partitionTiles.
-	minPartitionTile, maxPartitionTile = 2048, 16384
-	partitionTiles                     = 512
-	// countBlocks fill a card several times over; each adds its counters to
-	// the global ones at its end.
-	countBlocks = 1024
+	// Blocks that count digits, for at least countScalars each: each adds its
+	// counters to the global ones at its end. An H200 runs 396 at a time.
+	countBlocks, countScalars = 1188, 2048
 )
 
 var (
 	kernelHistogram        = declare[sortArgs]("sort", "cuzk_msm_histogram", 256)
 	kernelScatter          = declare[sortArgs]("sort", "cuzk_msm_scatter", 256)
-	kernelPartitionCount   = declare[partitionArgs]("partition", "cuzk_partition_count", 1024)
+	kernelPartitionCount   = declare[partitionArgs]("partition", "cuzk_partition_count", countThreads)
 	kernelPartitionScatter = declare[partitionArgs]("partition", "cuzk_partition_scatter", tileThreads)
-	kernelEntriesCount     = declare[entriesArgs]("partition", "cuzk_entries_count", 1024)
+	kernelEntriesCount     = declare[entriesArgs]("partition", "cuzk_entries_count", countThreads)
 	kernelEntriesScatter   = declare[entriesArgs]("partition", "cuzk_entries_scatter", tileThreads)
 )
 
@@ -46,9 +43,9 @@ type sortArgs struct {
 }
 
 type partitionArgs struct {
-	sort                     sortArgs
-	entries                  uint64
-	partitions, low, tile, _ uint32
+	sort            sortArgs
+	entries         uint64
+	partitions, low uint32
 }
 
 type entriesArgs struct {
@@ -121,17 +118,14 @@ func (p MSM) sort(in MSMInput, s msmScratch, first uint32) []Call {
 func (p MSM) sortInTwo(args sortArgs, input []Access, s msmScratch) []Call {
 	n, partitions := uint32(p.buckets()), p.partitions()
 	args.counts = s.partitionCounts.Addr
-	tile := min(max(p.N/partitionTiles, minPartitionTile), maxPartitionTile)
-	split := partitionArgs{
-		sort: args, entries: s.entries.Addr, partitions: partitions, low: p.low(), tile: tile,
-	}
+	split := partitionArgs{sort: args, entries: s.entries.Addr, partitions: partitions, low: p.low()}
 	partitionCounts := updates(s.partitionCounts, uint64(partitions)*WordBytes)
 	words, entries := p.pairs()*WordBytes, p.pairs()*entryBytes
 	calls := []Call{
 		// The two counts lie one after the other.
 		Fill(Range{s.partitionCounts.Addr, s.counts.Addr - s.partitionCounts.Addr + uint64(n)*WordBytes},
 			uint32(s.counts.Addr-s.partitionCounts.Addr)/WordBytes+n, 0),
-		gridCall(kernelPartitionCount, min(blocks(uint64(p.N), uint64(tile)), countBlocks), 1, split,
+		gridCall(kernelPartitionCount, min(blocks(uint64(p.N), countScalars), countBlocks), 1, split,
 			with(input, partitionCounts, writes(s.sorted, words))...),
 	}
 	calls = append(calls, scan(s.partitionCounts, s.starts, s.scanSums, partitions)...)

@@ -12,16 +12,40 @@ namespace cuzk {
 
 constexpr int DIGIT_LIMBS = 9; // c <= 32 - 1 and c W < 256 + c <= 287 bits
 
+// s / 2^256 mod r, for s in Montgomery form: one word of s is made zero at a
+// time by adding a multiple of r (P. L. Montgomery, "Modular multiplication
+// without trial division", Mathematics of Computation 44, 1985). As s < r, the
+// result (s + m r) / 2^256 with m < 2^256 is below r. A product by 1 would have
+// twice the multiplications.
+CUZK_FN void plain_scalar(u32 *t, const Fr &s) {
+    constexpr int N = FrConstants::N;
+    CUZK_UNROLL
+    for (int i = 0; i < N; i++)
+        t[i] = s.limb[i];
+    CUZK_UNROLL
+    for (int i = 0; i < N; i++) {
+        u32 m = t[0] * FrConstants::INV32;
+        u64 sum = (u64)m * FrConstants::mod(0) + t[0]; // its low word is zero
+        CUZK_UNROLL
+        for (int j = 1; j < N; j++) {
+            sum = (sum >> 32) + (u64)m * FrConstants::mod(j) + t[j];
+            t[j - 1] = (u32)sum;
+        }
+        t[N - 1] = (u32)(sum >> 32);
+    }
+}
+
 struct Digits {
     u32 limb[DIGIT_LIMBS];
 
     // s in Montgomery form; k is the constant K.
     CUZK_FN Digits(const Fr &s, const u32 *k) {
-        Fr plain = s.from_montgomery();
+        u32 plain[FrConstants::N];
+        plain_scalar(plain, s);
         u64 carry = 0;
         CUZK_UNROLL
         for (int i = 0; i < DIGIT_LIMBS; i++) {
-            carry += (u64)(i < FrConstants::N ? plain.limb[i] : 0) + k[i];
+            carry += (u64)(i < FrConstants::N ? plain[i] : 0) + k[i];
             limb[i] = (u32)carry;
             carry >>= 32;
         }

@@ -24,7 +24,9 @@ constexpr u32 MAX_WINDOW_PARTITIONS = 1024;
 // Buckets that are sorted at a time: at least one partition.
 constexpr u32 MAX_BUCKETS = 2048;
 
-constexpr u32 COUNT_THREADS = 1024;
+// Blocks that count, too, are several an SM, for the same reason as those that
+// sort: 3 have 144 KiB of counters.
+constexpr u32 COUNT_THREADS = 512, COUNT_BLOCKS = 3;
 
 // A pair on its way: its bucket above its value.
 typedef u64 Entry;
@@ -33,8 +35,6 @@ struct PartitionArgs {
     SortArgs sort;  // counts: counts[P], added to, or cursors; sorted: the digits
     Entry *entries; // by partition: scatter writes
     u32 partitions, low;
-    u32 tile; // scalars a block counts at a time
-    u32 pad;
 };
 
 CUZK_FN void clear_shared(u32 *words, u32 n) {
@@ -58,20 +58,17 @@ CUZK_FN u32 digit_of(const Pairs &pairs, u32 c) {
 }
 
 // One thread a scalar, for all windows. digits[window][scalar] goes to sorted.
-CUZK_KERNEL(cuzk_partition_count, PartitionArgs, COUNT_THREADS, 1) {
+CUZK_KERNEL(cuzk_partition_count, PartitionArgs, COUNT_THREADS, COUNT_BLOCKS) {
     CUZK_SHARED(u32, counters, MAX_PARTITIONS);
     clear_shared(counters, a.partitions);
-    u64 step = (u64)grid_x() * a.tile, n = a.sort.n;
-    for (u64 begin = (u64)block_x() * a.tile; begin < n; begin += step) {
-        u64 end = begin + a.tile < n ? begin + a.tile : n;
-        for (u64 i = begin + thread_x(); i < end; i += block_threads()) {
-            Pairs pairs(a.sort, i);
-            CUZK_NO_UNROLL
-            for (u64 at = i; pairs.next(); at += n) {
-                global_store(a.sort.sorted, at, digit_of(pairs, a.sort.c));
-                if (pairs.bucket != NONE)
-                    shared_atomic_add(counters, pairs.bucket >> a.low, 1);
-            }
+    u64 n = a.sort.n;
+    for (u64 i = global_thread(); i < n; i += global_threads()) {
+        Pairs pairs(a.sort, i);
+        CUZK_NO_UNROLL
+        for (u64 at = i; pairs.next(); at += n) {
+            global_store(a.sort.sorted, at, digit_of(pairs, a.sort.c));
+            if (pairs.bucket != NONE)
+                shared_atomic_add(counters, pairs.bucket >> a.low, 1);
         }
     }
     block_barrier();
@@ -141,9 +138,28 @@ CUZK_FN u32 first_bucket(const EntriesArgs &a, u32 i) {
     return (u32)(constant_load(a.entries, i) >> 32) >> a.low << a.low;
 }
 
-constexpr u32 COUNT_TILE = 32 * COUNT_THREADS;
+constexpr u32 COUNT_TILE = 64 * COUNT_THREADS;
 
-CUZK_KERNEL(cuzk_entries_count, EntriesArgs, COUNT_THREADS, 2) {
+// Loads of a thread that are under way at a time: one would wait for memory.
+constexpr u32 COUNT_EACH = 8;
+
+CUZK_FN void count_buckets(const EntriesArgs &a, u32 begin, u32 end, u32 first, u32 *counters) {
+    for (; begin < end; begin += COUNT_EACH * COUNT_THREADS) {
+        u32 bucket[COUNT_EACH];
+        CUZK_UNROLL
+        for (u32 k = 0; k < COUNT_EACH; k++) {
+            u32 i = begin + k * COUNT_THREADS + thread_x();
+            bucket[k] = i < end ? (u32)(constant_load(a.entries, i) >> 32) : NONE;
+        }
+        CUZK_UNROLL
+        for (u32 k = 0; k < COUNT_EACH; k++)
+            if (bucket[k] != NONE)
+                shared_atomic_add(counters, bucket[k] - first, 1);
+    }
+    block_barrier();
+}
+
+CUZK_KERNEL(cuzk_entries_count, EntriesArgs, COUNT_THREADS, COUNT_BLOCKS) {
     CUZK_SHARED(u32, counters, MAX_BUCKETS);
     EntryTile tile(a, COUNT_TILE);
     while (tile.begin < tile.end) {
@@ -151,9 +167,7 @@ CUZK_KERNEL(cuzk_entries_count, EntriesArgs, COUNT_THREADS, 2) {
         u32 end = constant_load(a.starts, after < a.partitions ? after : a.partitions);
         end = end < tile.end ? end : tile.end;
         clear_shared(counters, MAX_BUCKETS);
-        for (u32 i = tile.begin + thread_x(); i < end; i += block_threads())
-            shared_atomic_add(counters, (u32)(constant_load(a.entries, i) >> 32) - bucket, 1);
-        block_barrier();
+        count_buckets(a, tile.begin, end, bucket, counters);
         add_counts(a.counts, bucket, counters, MAX_BUCKETS);
         block_barrier();
         tile.begin = end;

@@ -35,9 +35,7 @@ struct TileMemory {
     }
 
     // Where the j-th entry, of the bin with that number, goes.
-    CUZK_FN u32 place(u32 j, u32 number) const {
-        return bins[number] + j;
-    }
+    CUZK_FN u32 place(u32 j, u32 number) const { return bins[number] + j; }
 };
 
 // Bin number `number` has `count` > 0 entries from `start` on.
@@ -80,7 +78,8 @@ template <u32 BINS> CUZK_FN u32 number_bins(const TileMemory &t) {
     for (u32 k = 0; k < EACH; k++)
         sum += number_and_count(mine[k]);
     u32 at = block_exclusive_sum(sum, t.scratch, total);
-    CUZK_NO_UNROLL // for few registers: those of sort_tile's caller are in use
+    // One after the other, for few registers: those of sort_tile's caller are in use.
+    CUZK_NO_UNROLL
     for (u32 k = 0; k < EACH; k++) {
         u32 step = number_and_count(mine[k]);
         mine[k] = at;
@@ -147,8 +146,7 @@ CUZK_FN u32 sort_tile(const TileMemory &t, u32 *cursors, u64 first, u32 *key, co
         u32 b = k * TILE_THREADS + thread_x(), count = low_half(t.bins[b]);
         place[k] = count != 0 ? global_atomic_add(cursors, first + b, count) : NONE;
     }
-    block_barrier();
-    u32 total = number_bins<BINS>(t);
+    u32 total = number_bins<BINS>(t); // with barriers before it writes
     block_barrier();
     place_values(t, key, value);
     CUZK_UNROLL
