@@ -10,8 +10,9 @@
 // the end.
 //
 // Blocks of a scatter work on neighbouring tiles at a time, and a sector that
-// one of them fills in part must wait in the L2 for the others: at 2^26 pairs a
-// window and 396 blocks that is 20 MB of entries, or 10 MB of sorted values.
+// one of them fills in part must wait in the L2 for the others. The 264 that run
+// at a time on 132 multiprocessors write 17 MB of entries, or, at 2^26 pairs a
+// window, to 33 partitions with 9 MB of sorted values.
 #include "msm/pairs.cuh"
 #include "msm/tile.cuh"
 
@@ -22,7 +23,7 @@ constexpr u32 MAX_PARTITIONS = 12288;
 // Partitions of a window.
 constexpr u32 MAX_WINDOW_PARTITIONS = 1024;
 // Buckets that are sorted at a time: at least one partition.
-constexpr u32 MAX_BUCKETS = 2048;
+constexpr u32 MAX_LOW = 11, MAX_BUCKETS = 1 << MAX_LOW;
 
 // Blocks that count, too, are several an SM, for the same reason as those that
 // sort: 3 have 144 KiB of counters.
@@ -91,6 +92,7 @@ CUZK_KERNEL(cuzk_partition_scatter, PartitionArgs, TILE_THREADS, TILE_BLOCKS) {
     CUZK_SHARED(u32, covers, TILE_WORDS);
     CUZK_SHARED(u32, scratch, WARP + 1);
     TileMemory t = {values, bins, heads, covers, scratch};
+    static_assert((u64)TILE << MAX_LOW <= SIGN, "number and low bits have 31 bits");
     const u32 begin = block_x() * TILE, n = a.sort.n - begin, low = (1u << a.low) - 1;
     const u64 digits = (u64)block_y() * a.sort.n + begin;
     const u32 window = block_y() << (a.sort.c - 1); // its first bucket
