@@ -3,6 +3,7 @@ package cuda
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -32,7 +33,8 @@ const (
 	maxEnqueued = 2
 )
 
-// ErrBudget is returned by Open for a budget that the context alone exceeds.
+// ErrBudget is returned by Open for a budget, or a card, that the context alone
+// exceeds.
 var ErrBudget = errors.New("cuda: the memory budget is too small")
 
 // ErrClosed is returned once a device is closed.
@@ -69,8 +71,7 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 		card: card, images: images, options: options,
 		sets: map[*srs.Params]*cardSet{}, enqueued: make(chan struct{}, maxEnqueued),
 	}
-	given := options.budget(card.Bytes)
-	if err := checkBudget(card, given, fixedOn(card)); err != nil {
+	if _, err := options.jobBudget(card, fixedOn(card)); err != nil {
 		return nil, err
 	}
 	s, err := newSession(card, images, options)
@@ -81,12 +82,12 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 		return nil, err
 	}
 	d.current.Store(s)
-	err = checkBudget(card, given, s.fixed())
-	budget := given - s.fixed()
-	if given == 0 {
-		if budget, err = s.affordable(options.MemoryWait > 0); err == nil {
-			err = enough(budget, card)
-		}
+	budget, err := options.jobBudget(card, s.fixed())
+	if err == nil && options.plansWithWhatIsFree(card) {
+		budget, err = s.freeNow(budget)
+	}
+	if err == nil {
+		err = s.pin(options)
 	}
 	if err == nil {
 		d.jobs, err = sched.New(s, sched.Config{
@@ -101,19 +102,8 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 	return d, nil
 }
 
-// affordable is what is free on the card now, less a reserve; or all that we do
-// not have already, for jobs that wait until others let go of it.
-func (s *session) affordable(wait bool) (bytes uint64, err error) {
-	err = s.watch.Do(func(b *driver.Bound) error {
-		free, total, err := b.MemInfo()
-		if wait {
-			free = total - s.fixed()
-		}
-		bytes = free - free/reserveShare
-		return err
-	})
-	return bytes, err
-}
+// named is what messages call a card.
+func named(card *driver.Device) string { return fmt.Sprintf("gpu%d %s", card.Ordinal, card.Name) }
 
 // Info implements backend.Device.
 func (d *device) Info() backend.Info {
@@ -130,7 +120,7 @@ func (d *device) begin() (done func(), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, ErrClosed
+		return nil, fmt.Errorf("%w: %s", ErrClosed, named(d.card))
 	}
 	if gone := d.gone.Load(); gone != nil {
 		return nil, gone

@@ -2,6 +2,8 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -29,8 +31,8 @@ type pinnedBlock struct {
 // pinning is a context that pins.
 type pinning struct {
 	context *driver.Context
-	thread  *driver.Thread // nil until something is pinned: it takes 36 ms a GiB, for which no other thread has time
-	bytes   atomic.Uint64  // pinned
+	thread  lateThread    // that takes 36 ms a GiB
+	bytes   atomic.Uint64 // pinned
 }
 
 func newHostPins() *hostPins { return &hostPins{blocks: map[*byte]*pinnedBlock{}} }
@@ -43,7 +45,30 @@ var errNoneOpen = errors.New("cuda: no GPU is open")
 var _ backend.HostPinner = (*Provider)(nil)
 
 // PinHost implements backend.HostPinner.
-func (p *Provider) PinHost(memory []byte) error { return p.options.pins.add(memory) }
+func (p *Provider) PinHost(memory []byte) error {
+	err := p.options.pins.add(memory)
+	if errors.Is(err, errNoneOpen) {
+		return fmt.Errorf("%w to pin %d bytes of host memory: %s", err, len(memory), p.cards())
+	}
+	return err
+}
+
+// cards names all cards, for an error.
+func (p *Provider) cards() string {
+	d, err := driver.Open()
+	if err != nil {
+		return err.Error()
+	}
+	devices, err := d.Devices()
+	if err != nil {
+		return err.Error()
+	}
+	names := make([]string, len(devices))
+	for i, dev := range devices {
+		names[i] = named(dev)
+	}
+	return strings.Join(names, ", ")
+}
 
 // UnpinHost implements backend.HostPinner.
 func (p *Provider) UnpinHost(first *byte) error { return p.options.pins.remove(first) }
@@ -80,8 +105,8 @@ func (h *hostPins) attach(c *driver.Context) *pinning {
 	return p
 }
 
-// detach unpins what p pins, and lets another context pin it. The errors are
-// those of a lost context, whose registrations end with it.
+// detach unpins what p pins. The errors are those of a lost context, whose
+// registrations end with it: only after that repin lets another context pin it.
 func (h *hostPins) detach(p *pinning) error {
 	if h == nil || p == nil {
 		return nil
@@ -100,8 +125,18 @@ func (h *hostPins) detach(p *pinning) error {
 			failed = errors.Join(failed, b.unpin())
 		}
 	}
-	h.pinAllLocked()
 	return failed
+}
+
+// repin pins what no context pins any more; a context has just ended. It accepts
+// nil.
+func (h *hostPins) repin() {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pinAllLocked()
 }
 
 func (h *hostPins) pinAllLocked() {
@@ -115,23 +150,24 @@ func (h *hostPins) pinAllLocked() {
 
 // pinLocked pins b with the first context that can.
 func (h *hostPins) pinLocked(b *pinnedBlock) error {
-	failed := errNoneOpen
+	if len(h.open) == 0 {
+		return errNoneOpen
+	}
+	var failed error
 	for _, p := range h.open {
-		if failed = p.pin(b.memory); failed == nil {
+		err := p.pin(b.memory)
+		if err == nil {
 			b.by = p
 			return nil
 		}
+		failed = errors.Join(failed, fmt.Errorf("cuda: pinning %d bytes of host memory with %s: %w",
+			len(b.memory), named(p.context.Device()), err))
 	}
 	return failed
 }
 
 func (p *pinning) pin(memory []byte) (err error) {
-	if p.thread == nil {
-		if p.thread, err = p.context.NewThread(); err != nil {
-			return err
-		}
-	}
-	err = p.thread.Do(func(b *driver.Bound) error {
+	err = p.thread.do(p.context, func(b *driver.Bound) error {
 		err := b.HostRegister(memory)
 		if driver.Is(err, alreadyRegistered) {
 			// With a context that is gone, whose end should have ended that.
@@ -156,11 +192,14 @@ func (b *pinnedBlock) unpin() error {
 	}
 	b.by = nil
 	p.bytes.Add(-uint64(len(b.memory)))
-	err := p.thread.Do(func(bound *driver.Bound) error { return bound.HostUnregister(b.memory) })
-	if errors.Is(err, driver.ErrClosed) {
+	err := p.thread.do(p.context, func(bound *driver.Bound) error { return bound.HostUnregister(b.memory) })
+	switch {
+	case errors.Is(err, driver.ErrClosed):
 		return nil // unregistered with its context
+	case err != nil:
+		return fmt.Errorf("cuda: unpinning %d bytes of host memory with %s: %w", len(b.memory), named(p.context.Device()), err)
 	}
-	return err
+	return nil
 }
 
 // pinned is how much p pins.

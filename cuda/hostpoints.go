@@ -65,21 +65,22 @@ func pointsAreChangedLocked() {
 }
 
 // letGo ends a hold. The last one takes the registration back and releases the
-// set; it waits for no kernel.
+// set, or leaves that to whoever registers it or takes it back right now, which
+// lasts seconds: it waits for no registration and for no kernel.
 func (h *hostPoints) letGo() error {
 	pinnedPoints.mu.Lock()
 	h.holders--
-	for h.busy && h.holders == 0 {
-		changed := pinnedPoints.changed
-		pinnedPoints.mu.Unlock()
-		<-changed
-		pinnedPoints.mu.Lock()
-	}
-	if by := h.by; by != nil && h.holders == 0 {
+	return h.endUnusedAndUnlock()
+}
+
+// endUnusedAndUnlock takes the registration of a set that nobody holds back, and
+// releases the set. It is called with pinnedPoints.mu held.
+func (h *hostPoints) endUnusedAndUnlock() error {
+	if by := h.by; by != nil && h.holders == 0 && !h.busy {
 		h.busy = true
 		pinnedPoints.mu.Unlock()
 		// What the driver refuses to unpin stays with its context.
-		_ = by.on(sched.Load, func(b *driver.Bound, _ driver.Stream) error { return h.unpin(b) })
+		_ = by.unpins.do(by.context, h.unpin)
 		pinnedPoints.mu.Lock()
 		h.notBusyLocked()
 	}
@@ -199,14 +200,13 @@ func (h *hostPoints) register(by *session) error {
 		return err
 	})
 	if err != nil && !driver.Sticky(err) {
-		err = fmt.Errorf("cuda: pinning %d bytes of host memory for parameters %s, which do not fit the memory budget beside a job: %w: %w "+
+		err = fmt.Errorf("cuda: %s: pinning %d bytes of host memory for parameters %s, which do not fit the memory budget beside a job: %w: %w "+
 			"(raise CUZK_VRAM_BUDGET so that they stay on the card, or let the process lock that much memory)",
-			h.params.PointBytes(), h.params.Name(), srs.ErrMemory, err)
+			named(by.context.Device()), h.params.PointBytes(), h.params.Name(), srs.ErrMemory, err)
 	}
 	pinnedPoints.mu.Lock()
-	defer pinnedPoints.mu.Unlock()
 	h.notBusyLocked()
-	return err
+	return errors.Join(err, h.endUnusedAndUnlock())
 }
 
 // pin registers the sections that have points and are not registered.
@@ -246,7 +246,8 @@ func (h *hostPoints) unpin(b *driver.Bound) error {
 
 // addresses are where kernels of s find the sections.
 func (h *hostPoints) addresses(s *session) (at [len(allSections)]launch.Range, err error) {
-	err = s.on(sched.Load, func(b *driver.Bound, _ driver.Stream) error {
+	// Not on the thread of the load stream, which may be registering another set.
+	err = s.watch.Do(func(b *driver.Bound) error {
 		for i, section := range h.sections {
 			if len(section) == 0 {
 				continue
@@ -259,7 +260,7 @@ func (h *hostPoints) addresses(s *session) (at [len(allSections)]launch.Range, e
 		}
 		return nil
 	})
-	return at, err
+	return at, lost(err)
 }
 
 // pinnedBy begins to take back what the context of s has registered: it waits

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,7 +12,10 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
 // TestAnEndingSessionGetsNoMoreReaders: else jobs of another card that overlap
@@ -51,4 +55,61 @@ func TestAnEndingSessionGetsNoMoreReaders(t *testing.T) {
 	require.ErrorIs(t, err, driver.ErrClosed)
 	require.NoError(t, h.letGo())
 	assert.ErrorIs(t, params.Release(), srs.ErrReleased)
+}
+
+// TestDroppingASetWaitsForNoRegistration drops sets while another one, and then
+// itself, is being registered, which lasts as long as the test wants.
+func TestDroppingASetWaitsForNoRegistration(t *testing.T) {
+	needsFaults(t)
+	registered, coming := makeProven(t, synth.Dense(60, 3), 1), makeProven(t, synth.Dense(60, 4), 1)
+	d, sim := open(t, streamingOptions(t, registered, coming), cudasim.Config{})
+	pinned := sim.Report().Live.Pinned
+	got, err := sums(t.Context(), d, registered)
+	require.NoError(t, err)
+	registered.check(t, got)
+
+	// What registers is kept busy.
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	var busy sync.WaitGroup
+	busy.Go(func() {
+		assert.NoError(t, d.current.Load().on(sched.Load, func(*driver.Bound, driver.Stream) error {
+			close(begun)
+			<-goOn
+			return nil
+		}))
+	})
+	<-begun
+	got, err = sums(t.Context(), d, registered)
+	require.NoError(t, err, "a job whose set is registered")
+	registered.check(t, got)
+	d.Drop(registered.params)
+	assert.Equal(t, pinned, sim.Report().Live.Pinned, "unpinned when Drop returns")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	job := make(chan error, 1)
+	go func() {
+		_, err := sums(ctx, d, coming)
+		job <- err
+	}()
+	of := func() *hostPoints {
+		pinnedPoints.mu.Lock()
+		defer pinnedPoints.mu.Unlock()
+		if h := pinnedPoints.sets[coming.params]; h != nil && h.busy {
+			return h
+		}
+		return nil
+	}
+	require.Eventually(t, func() bool { return of() != nil }, time.Minute, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-job, context.Canceled)
+	d.Drop(coming.params)
+	require.NotNil(t, of(), "still to be registered")
+	close(goOn)
+	busy.Wait()
+	require.Eventually(t, func() bool {
+		pinnedPoints.mu.Lock()
+		defer pinnedPoints.mu.Unlock()
+		return len(pinnedPoints.sets) == 0
+	}, time.Minute, time.Millisecond)
+	assert.Equal(t, pinned, sim.Report().Live.Pinned, "given back by who registered it")
 }

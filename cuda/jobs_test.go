@@ -216,7 +216,7 @@ func TestLostDevice(t *testing.T) {
 				p.check(t, got)
 			} else {
 				require.ErrorIs(t, err, sched.ErrDeviceLost)
-				assert.ErrorContains(t, err, "try again")
+				assert.ErrorContains(t, err, named(d.card)+" has been reset, try again")
 			}
 			sim.ClearFaults()
 			got, err = sums(t.Context(), d, p)
@@ -336,5 +336,6 @@ func TestClosedDevice(t *testing.T) {
 	require.NoError(t, d.Close(), "closing twice is closing once")
 	_, err := sums(t.Context(), d, p)
 	assert.ErrorIs(t, err, ErrClosed)
+	assert.ErrorContains(t, err, fmt.Sprintf("gpu0 %s", d.card.Name))
 	assert.True(t, errors.Is(d.Load(t.Context(), p.params), ErrClosed))
 }

@@ -1,7 +1,9 @@
 package cuda
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,5 +98,49 @@ func TestOpeningACardThatANeighbourFills(t *testing.T) {
 		sim.Seize(0, -cardBytes+tooLittle)
 		require.NoError(t, <-done)
 		assert.False(t, watching.Asked())
+	})
+}
+
+// TestCardsTooSmall opens cards on which the context and the buffers leave
+// nothing: no context is made and nothing is waited for.
+func TestCardsTooSmall(t *testing.T) {
+	if onCard() {
+		t.Skip("the simulator's cards have any size")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	fixed := fixedBytes(t)
+	options := map[string]Options{
+		"nothing set":        {},
+		"one that may wait":  {MemoryWait: time.Hour},
+		"a share":            {BudgetShare: 1},
+		"a share, may wait":  {BudgetShare: 1, MemoryWait: time.Hour},
+		"as large as it is":  {},
+		"and that, may wait": {MemoryWait: time.Hour},
+	}
+	for _, bytes := range []uint64{vram.Granule, 512 << 20, fixed - 1, fixed, fixed + vram.Granule - 1} {
+		for name, o := range options {
+			if strings.HasPrefix(name, "as large") || strings.HasPrefix(name, "and that") {
+				o.BudgetBytes = bytes
+			}
+			t.Run(fmt.Sprintf("%d bytes, %s", bytes, name), func(t *testing.T) {
+				sim := cudasim.New(t, cudasim.Config{VRAMBytes: bytes})
+				_, err := NewProvider(o).Open(0)
+				require.ErrorIs(t, err, ErrBudget)
+				for _, part := range []uint64{bytes, fixed, vram.Granule} {
+					assert.ErrorContains(t, err, fmt.Sprint(part))
+				}
+				assert.Regexp(t, "gpu0 .", err.Error())
+				assert.Zero(t, sim.Report().Calls[contextCalls])
+			})
+		}
+	}
+	t.Run("the smallest that has room", func(t *testing.T) {
+		const room = 2 * vram.Granule // half of it is left when 1/20 is taken off and the rest is whole granules
+		for name, o := range options {
+			d, _ := open(t, o, cudasim.Config{VRAMBytes: fixed + room})
+			assert.LessOrEqual(t, d.Stats().BudgetBytes, fixed+room, name)
+			assert.GreaterOrEqual(t, d.Stats().BudgetBytes, fixed+vram.Granule, name)
+			require.NoError(t, d.Close())
+		}
 	})
 }

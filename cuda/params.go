@@ -42,8 +42,8 @@ func (d *device) setFor(p *srs.Params) (*cardSet, error) {
 	set := vram.NewSet(p.Name(), bytes)
 	plans, err := newPlans(s, set, d.options, d.jobs.Check)
 	if err != nil {
-		return nil, fmt.Errorf("cuda: gpu%d %s: parameters %s of %d bytes: no job fits, neither beside them nor with them streamed from host memory: %w%s",
-			d.card.Ordinal, d.card.Name, p.Name(), bytes, err, d.budgetText())
+		return nil, fmt.Errorf("cuda: %s: parameters %s of %d bytes: no job fits, neither beside them nor with them streamed from host memory: %w%s",
+			named(d.card), p.Name(), bytes, err, d.budgetText())
 	}
 	r := &cardSet{params: p, plans: plans, set: set, token: make(chan struct{}, 1)}
 	d.sets[p] = r
@@ -173,7 +173,7 @@ func (d *device) stream(ctx context.Context, r *cardSet) (points *hostPoints, do
 			return nil, nil, d.jobs.Noted(err)
 		}
 		// The card is being reset, or has been meanwhile.
-		return nil, nil, fmt.Errorf("%w: %w", sched.ErrDeviceLost, err)
+		return nil, nil, fmt.Errorf("%w: %s: %w", sched.ErrDeviceLost, named(d.card), err)
 	}
 	return points, func() {
 		reading()

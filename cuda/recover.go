@@ -27,7 +27,7 @@ func (d *device) withRecovery(ctx context.Context, again func() bool, do func() 
 		return errors.Join(err, failed)
 	}
 	if !again() {
-		return fmt.Errorf("%w; the card has been reset, try again", err)
+		return fmt.Errorf("%w; %s has been reset, try again", err, named(d.card))
 	}
 	d.retries.Add(1)
 	return do()
@@ -44,12 +44,17 @@ func (d *device) recover(ctx context.Context) error {
 		// Its errors tell of the loss again, which is known.
 		_ = old.close()
 		if !old.context.Closed() {
-			return nil, errors.New("cuda: the driver does not destroy the lost context")
+			return nil, fmt.Errorf("cuda: the driver does not destroy the lost context of %s", named(d.card))
 		}
 		d.lost.add(old.lanes)
 		// Before the new context, which may need what the old one held.
 		_ = d.takeBack(d.card.Unbound)
 		s, err := newSession(d.card, d.images, d.options)
+		if err == nil {
+			if err = s.pin(d.options); err != nil {
+				err = errors.Join(err, s.close())
+			}
+		}
 		switch {
 		case driver.Sticky(err): // of the context, or of the first calls on it
 			gone := goneError(d.card, err)

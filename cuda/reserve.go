@@ -63,27 +63,56 @@ func (s *session) reserve(b *driver.Bound) error {
 	return nil
 }
 
-// tableAt is where the twiddles of a domain lie in the memory of a session, and
-// none for a domain too large.
+// tableAt is where the twiddles of a domain lie in the memory of a session, in
+// part those of all domains; and none for a domain too large.
 func (s *session) tableAt(logSize uint32) launch.Range {
 	if logSize > maxTableLog {
 		return launch.Range{}
 	}
-	at := uint64(s.decode) + loadSlots*slotBytes
-	for log := range logSize {
-		at += launch.TableBytes(log)
-	}
-	return launch.Range{Addr: at, Bytes: launch.TableBytes(logSize)}
+	return launch.Range{Addr: uint64(s.decode) + loadSlots*slotBytes, Bytes: launch.TableBytes(logSize)}
 }
 
-// checkBudget refuses a budget, where one is set, that leaves nothing to work
-// with beside the fixed parts.
-func checkBudget(card *driver.Device, given, fixed uint64) error {
-	if given == 0 || given >= fixed+vram.Granule {
-		return nil
+// plansWithWhatIsFree reports whether the budget is what is free on the card when
+// it is opened.
+func (o Options) plansWithWhatIsFree(card *driver.Device) bool {
+	return o.budget(card.Bytes) == 0 && o.MemoryWait == 0
+}
+
+// jobBudget is what jobs and parameter sets may take of a card beside the fixed
+// parts: of the budget that is set, or else of the whole card, less the reserve.
+// It refuses where that leaves nothing to work with.
+func (o Options) jobBudget(card *driver.Device, fixed uint64) (uint64, error) {
+	given := o.budget(card.Bytes)
+	of, text := given, fmt.Sprintf("%d bytes on %s", given, named(card))
+	if given == 0 {
+		of, text = card.Bytes, fmt.Sprintf("all the %d bytes of %s", card.Bytes, named(card))
 	}
-	return fmt.Errorf("%w: %d bytes on gpu%d %s; the context and fixed buffers take %d bytes and a job at least %d more",
-		ErrBudget, given, card.Ordinal, card.Name, fixed, uint64(vram.Granule))
+	left := of - min(of, fixed)
+	if given == 0 {
+		left = lessReserve(left)
+	}
+	if left < vram.Granule {
+		return 0, fmt.Errorf("%w: %s; the context and fixed buffers take %d bytes and a job at least %d more",
+			ErrBudget, text, fixed, uint64(vram.Granule))
+	}
+	return left, nil
+}
+
+// lessReserve leaves others their share.
+func lessReserve(bytes uint64) uint64 { return bytes - bytes/reserveShare }
+
+// freeNow is what is free on the card now, less the reserve, and at most most. It
+// refuses to plan with that if it is nothing.
+func (s *session) freeNow(most uint64) (budget uint64, err error) {
+	err = s.watch.Do(func(b *driver.Bound) error {
+		free, _, err := b.MemInfo()
+		budget = min(lessReserve(free), most)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return budget, enough(budget, s.context.Device())
 }
 
 // errLaunchMemory is for a launch that the driver had no memory for, in spite
@@ -114,7 +143,8 @@ func (d *device) withMemory(ctx context.Context, again func() bool, do func() er
 			return err
 		}
 		if time.Since(begin) >= d.options.MemoryWait || !again() {
-			return fmt.Errorf("%w; the budget is %d bytes, and the job may wait %v", err, d.Stats().BudgetBytes, d.options.MemoryWait)
+			return fmt.Errorf("%w; the budget of %s is %d bytes, and the job may wait %v",
+				err, named(d.card), d.Stats().BudgetBytes, d.options.MemoryWait)
 		}
 		if failed := d.jobs.Trim(); failed != nil {
 			return errors.Join(err, failed)

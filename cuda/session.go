@@ -3,6 +3,7 @@ package cuda
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
@@ -32,9 +33,9 @@ const (
 	tileSlots = 4
 
 	// sessionBytes is what a session keeps on the card for good: the decode
-	// buffers, and tables for every domain up to maxTableLog (5.5 MiB in all,
-	// each twice the size of the one two domains below).
-	sessionBytes = loadSlots*slotBytes + 6<<20
+	// buffers, and tables for every domain up to maxTableLog (8.1 MiB in all, of
+	// which they share 8).
+	sessionBytes = loadSlots*slotBytes + 10<<20
 )
 
 // session is all that lives and dies with a context.
@@ -48,11 +49,40 @@ type session struct {
 	local   uint64           // bytes of local memory reserved for a thread
 	results resultPool
 	stamps  stamps
+	unpins  lateThread // takes back what hostPoints has registered
 	host    *hostPins
-	pinning *pinning // of host; nil until the session is complete
+	pinning *pinning // of host; nil until pin
 	ending  bool     // guarded by pinnedPoints.mu; see pinnedBy
 
 	tables map[uint32]*tableSet // by logarithm of the domain; belongs to the compute turn
+}
+
+// lateThread is a thread of a context that is made at its first use, for calls
+// that no other thread has time for.
+type lateThread struct {
+	mu     sync.Mutex
+	thread *driver.Thread // guarded by mu
+}
+
+func (l *lateThread) do(c *driver.Context, f func(*driver.Bound) error) error {
+	t, err := l.of(c)
+	if err != nil {
+		return err
+	}
+	return t.Do(f)
+}
+
+func (l *lateThread) of(c *driver.Context) (*driver.Thread, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.thread == nil {
+		t, err := c.NewThread()
+		if err != nil {
+			return nil, err
+		}
+		l.thread = t
+	}
+	return l.thread, nil
 }
 
 // tableSet is the twiddles of one domain.
@@ -62,27 +92,43 @@ type tableSet struct {
 	filled bool             // the kernels that fill it have been enqueued
 }
 
-// newSession makes a context, loads the kernels and pins the rings.
+// newSession makes a context, loads the kernels and takes what it needs of the
+// card for good. It pins no host memory: a card that turns out to have no room
+// for jobs is asked again and again.
 func newSession(card *driver.Device, images *image.Set, options Options) (*session, error) {
 	l, err := newLanes(card)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{lanes: l, host: options.pins, tables: map[uint32]*tableSet{}}
-	if err := l.watch.Do(func(b *driver.Bound) error { return s.fill(b, images, options) }); err != nil {
+	if err := l.watch.Do(func(b *driver.Bound) error { return s.fill(b, images) }); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	s.pinning = s.host.attach(l.context)
 	return s, nil
 }
 
-func (s *session) fill(b *driver.Bound, images *image.Set, options Options) (err error) {
+func (s *session) fill(b *driver.Bound, images *image.Set) (err error) {
 	if s.kernels, err = loadKernels(b, images); err != nil {
 		return err
 	}
 	if err = s.reserve(b); err != nil {
 		return err
 	}
+	s.decode, err = b.MemAlloc(sessionBytes)
+	return err
+}
+
+// pin makes the session complete: it pins the rings, and what its provider was
+// asked to pin. After an error close gives back what there is.
+func (s *session) pin(options Options) error {
+	err := s.watch.Do(func(b *driver.Bound) error { return s.pinBuffers(b, options) })
+	if err == nil {
+		s.pinning = s.host.attach(s.context)
+	}
+	return err
+}
+
+func (s *session) pinBuffers(b *driver.Bound, options Options) (err error) {
 	threads, slots := options.fillers()
 	for _, r := range []struct {
 		ring    **ring
@@ -92,9 +138,6 @@ func (s *session) fill(b *driver.Bound, images *image.Set, options Options) (err
 		if *r.ring, err = newRing(b, r.slots, r.threads); err != nil {
 			return err
 		}
-	}
-	if s.decode, err = b.MemAlloc(sessionBytes); err != nil {
-		return err
 	}
 	return s.results.prepare(b)
 }
@@ -134,34 +177,43 @@ func (h *holding) tablesFor(ctx context.Context, logSize uint32) (launch.Tables,
 // close gives everything back and destroys the context; nothing of the ledger
 // is mapped any more, and no job runs. It goes on after errors: a lost context
 // refuses most calls. What the driver refuses stays for another call.
-func (s *session) close() error {
+func (s *session) close() (failed error) {
 	pinned := pinnedBy(s)
-	err := s.watch.Do(func(b *driver.Bound) error {
-		failed := b.SynchronizeDeviceWide()
-		for _, h := range pinned {
-			failed = errors.Join(failed, h.unpin(b))
-		}
-		for _, r := range []*ring{s.uploads, s.loads, s.tiles} {
-			if r != nil {
-				failed = errors.Join(failed, r.release(b))
-			}
-		}
-		failed = errors.Join(failed, s.results.release(b), s.stamps.release(b))
-		for _, t := range s.tables {
-			failed = errors.Join(failed, freeOnce(b, &t.memory))
-			t.filled = false
-		}
-		failed = errors.Join(failed, freeOnce(b, &s.decode))
-		if s.kernels != nil {
-			failed = errors.Join(failed, s.kernels.unload(b))
-		}
-		return failed
-	})
+	// Also if something panics: the jobs of other cards wait for this.
+	defer func() { failed = errors.Join(failed, takenBack(pinned)) }()
+	err := s.watch.Do(func(b *driver.Bound) error { return s.release(b, pinned) })
 	if errors.Is(err, driver.ErrClosed) {
 		err = nil
 	}
 	err = errors.Join(err, s.host.detach(s.pinning), s.lanes.close())
-	return errors.Join(err, takenBack(pinned))
+	if s.context.Closed() {
+		// Not before: what a lost context does not unpin ends with it.
+		s.host.repin()
+	}
+	return err
+}
+
+// release is close for all that needs the context current.
+func (s *session) release(b *driver.Bound, pinned []*hostPoints) error {
+	failed := b.SynchronizeDeviceWide()
+	for _, h := range pinned {
+		failed = errors.Join(failed, h.unpin(b))
+	}
+	for _, r := range []*ring{s.uploads, s.loads, s.tiles} {
+		if r != nil {
+			failed = errors.Join(failed, r.release(b))
+		}
+	}
+	failed = errors.Join(failed, s.results.release(b), s.stamps.release(b))
+	for _, t := range s.tables {
+		failed = errors.Join(failed, freeOnce(b, &t.memory))
+		t.filled = false
+	}
+	failed = errors.Join(failed, freeOnce(b, &s.decode))
+	if s.kernels != nil {
+		failed = errors.Join(failed, s.kernels.unload(b))
+	}
+	return failed
 }
 
 // freeOnce frees p unless it is none, and sets it to none.

@@ -29,25 +29,12 @@ type stamps struct {
 	epochs []epoch        // guarded by mu; the last one is in use
 	clock  driver.Stream  // guarded by mu; nothing but the events of epochs runs on it
 
-	threadMu sync.Mutex
-	thread   *driver.Thread // guarded by threadMu; made at the first use
-}
+	readMu   sync.Mutex // before mu; held while the events of a job that has ended are read
+	released bool       // guarded by readMu; all events are given back
 
-// do runs f on a thread of its own: what a timeline asks takes up to a
-// millisecond, for which a poll under the memory lock would have to wait.
-func (t *stamps) do(c *driver.Context, f func(*driver.Bound) error) error {
-	t.threadMu.Lock()
-	if t.thread == nil {
-		thread, err := c.NewThread()
-		if err != nil {
-			t.threadMu.Unlock()
-			return err
-		}
-		t.thread = thread
-	}
-	thread := t.thread
-	t.threadMu.Unlock()
-	return thread.Do(f)
+	// What a timeline asks takes up to a millisecond, for which a poll under the
+	// memory lock would have to wait.
+	thread lateThread
 }
 
 // epoch is an event and when it happened on the host's clock.
@@ -92,7 +79,7 @@ func (s *session) measure(track *timeline.Task) *spans {
 	}
 	card := s.context.Device()
 	m := &spans{track: track, stamps: &s.stamps, rows: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name)}
-	err := s.stamps.do(s.context, func(b *driver.Bound) (err error) {
+	err := s.stamps.thread.do(s.context, func(b *driver.Bound) (err error) {
 		m.epoch, err = s.stamps.epochNow(b)
 		return err
 	})
@@ -216,8 +203,14 @@ func (m *spans) staging(filler int) (end func()) {
 }
 
 // report puts the spans on the timeline; all that was enqueued has run. Of a
-// card that was lost nothing is known.
+// card that was lost nothing is known; one that is being reset, which waits only
+// for jobs to end, has no events any more.
 func (m *spans) report(b *driver.Bound) error {
+	m.stamps.readMu.Lock()
+	defer m.stamps.readMu.Unlock()
+	if m.stamps.released {
+		return nil
+	}
 	for _, is := range m.list {
 		if is.end == 0 {
 			continue
@@ -251,12 +244,15 @@ func (h *holding) reportSpans() {
 		return
 	}
 	// What fails here has been noticed by the job.
-	_ = h.stamps.do(h.context, h.spans.report)
+	_ = h.stamps.thread.do(h.context, h.spans.report)
 }
 
 // release gives all events back; nothing is recorded any more. What the driver
 // refuses to take back goes with the context.
 func (t *stamps) release(b *driver.Bound) error {
+	t.readMu.Lock()
+	defer t.readMu.Unlock()
+	t.released = true
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var failed error

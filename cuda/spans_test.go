@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/synth"
 	"github.com/libcuzk/libcuzk/engine/timeline"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
@@ -80,6 +82,38 @@ func TestTimelineOfAFailedJob(t *testing.T) {
 	got, err := sums(t.Context(), d, p)
 	require.NoError(t, err)
 	p.check(t, got)
+}
+
+// TestSpansOfACardThatIsReset reports a job's spans while the context's events
+// are given back, as a reset does that another job asks for as soon as all have
+// ended: none that is gone is read, and none is kept for later.
+func TestSpansOfACardThatIsReset(t *testing.T) {
+	d, _ := open(t, Options{}, cudasim.Config{})
+	require.NoError(t, timeline.Start(filepath.Join(t.TempDir(), "t.json")))
+	defer func() { require.NoError(t, timeline.Stop()) }()
+	track := &timeline.Task{Row: timeline.DeviceOf("test", 0, "reset").Row(timeline.Host, "worker"), Job: 1}
+	s := d.current.Load()
+	ended := func(t *testing.T) *holding {
+		t.Helper()
+		h := &holding{session: s, spans: s.measure(track)}
+		require.NotNil(t, h.spans)
+		require.NoError(t, s.on(sched.Compute, func(b *driver.Bound, st driver.Stream) error {
+			return h.spans.around(b, st, timeline.Kernels, rowKernels, "nothing", func() error { return nil })
+		}))
+		require.NoError(t, s.watch.Do((*driver.Bound).SynchronizeDeviceWide))
+		return h
+	}
+	release := func() error { return s.watch.Do(s.stamps.release) }
+
+	h := ended(t)
+	var both sync.WaitGroup
+	both.Go(h.reportSpans)
+	both.Go(func() { assert.NoError(t, release()) })
+	both.Wait()
+
+	h.reportSpans()
+	assert.Empty(t, s.stamps.idle)
+	assert.Empty(t, s.stamps.epochs)
 }
 
 // readSpans is the begins of spans, by job and name.
