@@ -352,9 +352,12 @@ cuzk_status cuzk_set_workers(uint32_t workers);
  * if a GPU is used and its driver agrees, and ordinary memory otherwise; opens
  * the first usable GPU if none is open. It stays and keeps its contents whatever
  * becomes of the GPU, and is pinned again when one that was reset or closed is
- * opened anew. Proving takes memory of any kind: pinned memory is never swapped
- * out, and makes no proof faster by itself. Blocks while memory is pinned, which
- * touches all of it: about 0.4 s a GiB.
+ * opened anew. It is unpinned when an idle GPU is closed (CUZK_CONTEXT_IDLE) or
+ * one is lost: the library waits for its own copies then, and not for those that
+ * the caller makes through CUDA (docs/embedding.md).
+ * Proving takes memory of any kind: pinned memory is never swapped out, and makes
+ * no proof faster by itself. Blocks while memory is pinned, which touches all of
+ * it: about 0.4 s a GiB.
  * Errors: NULL, ALIGNMENT (of out), SIZE (0, or more than there are addresses),
  * HOST_MEMORY, VALUE, NO_DEVICE. */
 cuzk_status cuzk_host_alloc(size_t size, void **out);
