@@ -253,7 +253,7 @@ func (p plan) mostScalars(of srs.Section) uint32 {
 func (p *plan) divideScratch(shift int) error {
 	parts := packing{}
 	for _, of := range append(branches[:len(branches):len(branches)], srs.SectionH) {
-		full, err := launch.PlanMSM(p.mostScalars(of), math.MaxInt64, group(of))
+		full, err := planMSM(of, p.mostScalars(of), math.MaxInt64)
 		if err != nil {
 			return fmt.Errorf("cuda: scratch: %w", err)
 		}
@@ -312,11 +312,20 @@ func (p plan) rankBytes() uint64 {
 
 // msm plans an MSM of n scalars over a section, within its scratch.
 func (p plan) msm(of srs.Section, n uint32) (launch.MSM, error) {
-	m, err := launch.PlanMSM(n, p.scratch[of].bytes, group(of))
+	m, err := planMSM(of, n, p.scratch[of].bytes)
 	if err != nil {
 		return m, fmt.Errorf("cuda: scratch of section %s: %w", of, err)
 	}
 	return m, nil
+}
+
+// planMSM plans an MSM over a section: that of h has the card for itself, the
+// others run beside the quotient.
+func planMSM(of srs.Section, n uint32, scratchLimit uint64) (launch.MSM, error) {
+	if of == srs.SectionH {
+		return launch.PlanAffineMSM(n, scratchLimit)
+	}
+	return launch.PlanMSM(n, scratchLimit, group(of))
 }
 
 // scratchBytes is the size of the scratch block.

@@ -110,7 +110,7 @@ func checkScratch(t *testing.T, p plan, of srs.Section, attempt int) uint64 {
 		n = 1 << p.logSize
 	}
 	point := group(of).SumBytes()
-	full, err := launch.PlanMSM(uint32(n), 1<<62, group(of))
+	full, err := planMSM(of, uint32(n), 1<<62)
 	require.NoError(t, err)
 	least := max((2048+64)*point, ranksBytes(uint64(p.aux)), ranksBytes(uint64(p.inputs)))
 	want := max(msmBytes(full, point)>>attempt, least)
@@ -152,10 +152,18 @@ func checkScratch(t *testing.T, p plan, of srs.Section, attempt int) uint64 {
 // run = W n / 2^18 pairs, from 8 to 256; merges runs / 2^15 heads, from 4 to 16;
 // and reduces chunk buckets, B / 2^16 rounded down to a power of two, from 4 to
 // 64 and at most a window's.
+//
+// With affine additions the run is the plan's, and in at most 3 * 148 blocks of
+// 128 threads each has 16-byte quads besides: 3 for every second pair (prefix
+// products), and 6 and a word for two of three (nodes, steps).
 func msmBytes(m launch.MSM, point uint64) uint64 {
 	n, windows, perWindow := uint64(m.N), uint64(m.Batch), uint64(1)<<(m.Window-1)
 	buckets, pairs := windows*perWindow, windows*n
 	runs := over(pairs, min(max(pairs>>18, 8), 256))
+	run := uint64(m.AffineRun())
+	if run > 0 {
+		runs = over(pairs, run)
+	}
 	merged := over(runs, min(max(runs>>15, 4), 16))
 	chunk := uint64(4)
 	for chunk < 64 && 2*chunk<<16 <= buckets {
@@ -163,6 +171,10 @@ func msmBytes(m launch.MSM, point uint64) uint64 {
 	}
 	chunk = min(chunk, perWindow)
 	sums := sizes(point*buckets, point*runs, 4*runs, point*merged, 4*merged, point*(buckets/chunk), 64*point*windows)
+	if run > 0 {
+		nodes := run - run/3
+		sums += sizes(4, min(over(runs, 128), 3*148)*128*16*(3*(run/2)+6*nodes+over(nodes, 4)))
+	}
 	parts := partitions(m)
 	if parts > 0 {
 		sums = max(sums, sizes(8*pairs))
@@ -215,9 +227,9 @@ func TestTableOfMemory(t *testing.T) {
 	for logSize, want := range map[int]struct{ set, ample, scratch, least float64 }{
 		18: {0.09, 0.67, 0.64, 0.10},
 		20: {0.35, 1.43, 1.28, 0.30},
-		22: {1.38, 2.24, 1.82, 0.53},
-		24: {5.52, 5.64, 4.04, 1.90},
-		26: {22.1, 21.5, 15.1, 12.3},
+		22: {1.38, 4.01, 3.58, 0.56},
+		24: {5.52, 7.64, 6.04, 1.82},
+		26: {22.1, 22.8, 16.3, 12.9},
 		27: {44.1, 41.9, 29.1, 17.5},
 	} {
 		t.Run(fmt.Sprintf("m = 2^%d", logSize), func(t *testing.T) {

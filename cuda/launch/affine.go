@@ -7,11 +7,16 @@ const (
 	// multiprocessor of 148 (a B200); affineThreads are what an H200 holds, 132.
 	affineBlocks  = 3 * 148
 	affineThreads = 3 * 132 * 128
-	// A thread's run: an inversion takes as long as 45 products, and a run has
-	// about log2 of a bucket's pairs of them. Below leastAffineRun they outweigh
-	// what is saved, and so do columns of few pairs a bucket, which leave early.
-	leastAffineRun, mostAffineRun = 128, 512
-	leastAffinePairs              = 8 // a bucket
+	// leastAffine is how many pairs a thread of an H200 has, below which the
+	// columns are not worth their memory.
+	leastAffine = 512
+	// A thread's run: an inversion takes as long as 40 to 80 products, and a run
+	// has about log2 of a bucket's pairs of them. Below leastAffineRun they outweigh
+	// what is saved, and so they do with few pairs a bucket. A run longer than
+	// longAffineRun is not worth its memory, but if it costs none, being where the
+	// sort's entries were.
+	leastAffineRun, longAffineRun, mostAffineRun = 128, 512, 1024
+	leastAffinePairs                             = 8 // a bucket
 	// affineSteps is how many batches of windows are better than short runs.
 	affineSteps = 4
 )
@@ -23,14 +28,26 @@ type accumulateAffineArgs struct {
 	columns, next uint64
 }
 
-// affine is the plan with affine additions in runs of at most `most` pairs, if
-// there are enough pairs to fill a card.
-func (p MSM) affine(most uint32) (MSM, bool) {
-	pairs := p.pairs()
-	if len(p.Groups) != 1 || p.Groups[0] != G1 || pairs < leastAffineRun*affineThreads || pairs < leastAffinePairs*p.buckets() {
-		return p, false
+// PlanAffineMSM is PlanMSM of one sum in G1 that has the card for itself: with
+// affine additions, if there are pairs enough to fill it and scratch enough for
+// the columns.
+func PlanAffineMSM(n uint32, scratchLimit uint64) (MSM, error) {
+	window := bestWindow(n)
+	windows := (256 + window - 1) / window
+	for most := uint32(mostAffineRun); most >= leastAffineRun; most /= 2 {
+		for steps := range min(affineSteps, windows) {
+			p := MSM{N: n, Groups: []Group{G1}}.shape(window, windows, blocks(uint64(windows), uint64(steps)+1))
+			without := p.ScratchBytes()
+			if p.pairs() >= maxPairs || p.pairs() < max(leastAffine*affineThreads, leastAffinePairs*p.buckets()) {
+				continue
+			}
+			p = p.withAffineRun(affineRun(p.pairs(), most))
+			if bytes := p.ScratchBytes(); bytes <= scratchLimit && (most <= longAffineRun || bytes <= without) {
+				return p, nil
+			}
+		}
 	}
-	return p.withAffineRun(affineRun(pairs, most)), true
+	return PlanMSM(n, scratchLimit, G1)
 }
 
 // affineRun divides the pairs into equal rounds of runs on all threads.
@@ -48,6 +65,15 @@ func (p MSM) withAffineRun(run uint32) MSM {
 // Affine is the plan with affine additions in runs of so many pairs whatever its
 // size, which needs other scratch. It has one group, G1.
 func (p MSM) Affine(run uint32) MSM { return p.withAffineRun(run) }
+
+// AffineRun is how many pairs a thread adds up in affine coordinates, 0 if the
+// plan has no such additions.
+func (p MSM) AffineRun() uint32 {
+	if !p.affineAdditions {
+		return 0
+	}
+	return p.run
+}
 
 func (p MSM) affineGrid() uint32 {
 	return min(blocks(uint64(p.runs()), uint64(kernelAccumulateAffine.Threads)), affineBlocks)

@@ -102,14 +102,6 @@ func PlanMSM(n uint32, scratchLimit uint64, groups ...Group) (MSM, error) {
 	p := MSM{N: n, Groups: groups}
 	for window := bestWindow(n); window >= minWindow; window-- {
 		windows := (256 + window - 1) / window
-		for most := uint32(mostAffineRun); most >= leastAffineRun; most /= 2 {
-			for steps := uint32(1); steps <= min(affineSteps, windows); steps++ {
-				p, good := p.shape(window, windows, blocks(uint64(windows), uint64(steps))).affine(most)
-				if good && p.pairs() < maxPairs && p.ScratchBytes() <= scratchLimit {
-					return p, nil
-				}
-			}
-		}
 		for steps := uint32(1); steps <= windows; steps++ {
 			p = p.shape(window, windows, blocks(uint64(windows), uint64(steps)))
 			if p.pairs() < maxPairs && p.ScratchBytes() <= scratchLimit {

@@ -67,7 +67,7 @@ func TestCallsStayWithinTheScratch(t *testing.T) {
 		for _, g := range []launch.Group{launch.G1, launch.G2} {
 			full := plan(t, int(n), g).ScratchBytes()
 			for limit := full; ; limit = limit * 7 / 8 {
-				p, err := launch.PlanMSM(n, limit, g)
+				p, err := planFor(n, limit, g)
 				if err != nil {
 					break
 				}
@@ -92,6 +92,14 @@ func TestCallsStayWithinTheScratch(t *testing.T) {
 // affineRuns are runs within a bucket, of several, and longer than everything;
 // of one pair there is nothing to add.
 var affineRuns = []uint32{1, 2, 3, 7, 64, 512}
+
+// planFor is what a sum over a section of the group gets.
+func planFor(n uint32, limit uint64, g launch.Group) (launch.MSM, error) {
+	if g == launch.G1 {
+		return launch.PlanAffineMSM(n, limit)
+	}
+	return launch.PlanMSM(n, limit, g)
+}
 
 func TestMSMOfEverySize(t *testing.T) {
 	r := open(t)
@@ -225,7 +233,7 @@ func TestMSMPlans(t *testing.T) {
 func TestMSMPlanOfLargeSizes(t *testing.T) {
 	for log := 14; log <= 27; log++ {
 		for _, limit := range []uint64{ample, 6 << 30, 2 << 30} {
-			p, err := launch.PlanMSM(1<<log-1, limit, launch.G1)
+			p, err := launch.PlanAffineMSM(1<<log-1, limit)
 			require.NoError(t, err)
 			require.LessOrEqual(t, p.ScratchBytes(), limit)
 			huge := launch.Range{Addr: 1 << 20, Bytes: 1 << 40}

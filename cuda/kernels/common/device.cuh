@@ -5,6 +5,7 @@
 #define CUZK_CALL __device__ __noinline__
 #define CUZK_CONSTEXPR __host__ __device__ constexpr
 #define CUZK_UNROLL _Pragma("unroll")
+#define CUZK_UNROLL_10 _Pragma("unroll 10")
 #define CUZK_NO_UNROLL _Pragma("unroll 1")
 
 // CUZK_KERNEL(name, argument struct, threads a block, blocks an SM) { body }

@@ -8,6 +8,7 @@
 #define CUZK_CALL inline
 #define CUZK_CONSTEXPR constexpr
 #define CUZK_UNROLL
+#define CUZK_UNROLL_10
 #define CUZK_NO_UNROLL
 
 extern "C" {

@@ -24,7 +24,7 @@ struct StepMatrix {
 
     CUZK_FN StepMatrix(int &theta, u32 f, u32 g) {
         u32 u0 = 1, v0 = 0, q0 = 0, r0 = 1;
-        CUZK_UNROLL
+        CUZK_UNROLL_10
         for (u32 i = 0; i < STEPS; i++) {
             u32 odd = 0u - (g & 1);
             u32 swap = theta >= 0 ? odd : 0;

@@ -60,17 +60,29 @@ CUZK_FN u32 most_nodes(u32 run) {
     return run - run / 3;
 }
 
-// How the inputs of a level become its outputs: inputs i and i + 1 are added, or
-// i alone is passed on.
+// How a level makes an output: of inputs i and i + 1, or of i alone. A special
+// sum is not that of two finite points with different x.
 struct Step {
-    static constexpr u32 ALONE = 0x80000000u;
+    static constexpr u32 ALONE = 0x80000000u, SPECIAL = 0x40000000u;
     u32 word;
 
-    CUZK_FN u32 input() const { return word & ~ALONE; }
+    CUZK_FN u32 input() const { return word & ~(ALONE | SPECIAL); }
     CUZK_FN bool alone() const { return word & ALONE; }
+    CUZK_FN bool special() const { return word & SPECIAL; }
 };
 
-// The tree over one run. F is the coordinates' field.
+// Where a step's inputs are: words of the sorted list on the first level, places
+// of nodes on the others.
+struct Inputs {
+    u32 first, second;
+};
+
+// Points of a part from which on an inversion does not pay: when no part of the
+// run has more, each is added up in XYZZ coordinates.
+constexpr u32 FEW = 3;
+
+// The tree over one run. Loads are issued a step before their use, and those
+// that say where to load from a step before that.
 template <class G> class AffineRun {
     typedef typename G::F F;
 
@@ -78,13 +90,13 @@ template <class G> class AffineRun {
     u64 run;
     u32 first, end; // pairs
     u32 first_bucket;
-    Column<F> prefixes; // prefixes[run / 2]: of the level's denominators
+    Column<F> prefixes; // prefixes[run / 2]: products of the level's denominators
     Column<F> xs, ys;   // xs[most_nodes], ys[most_nodes]: the nodes
     u32 *steps;         // steps[most_nodes], a word of each lane together
-    u32 level, inputs_at, nodes_end;
+    u32 level, nodes_at, nodes_end;
 
     // The walk over a level's inputs.
-    u32 pair, bucket, input, left;
+    u32 pair, bucket, bucket_end, input, left;
 
   public:
     u32 head;
@@ -112,52 +124,102 @@ template <class G> class AffineRun {
     }
 
     CUZK_FN void sum() {
-        u32 outputs = 1;
-        inputs_at = 0; // of the first level: the sorted pairs
-        for (level = 0; outputs > 0; level++) {
+        u32 most = most_pairs();
+        nodes_at = nodes_end;
+        CUZK_NO_UNROLL
+        for (level = 0; points(most) > FEW; level++) {
             u32 added = 0;
             F product = F::one();
-            outputs = forward(product, added);
-            if (outputs > 0)
-                backward(F::inverse(product), outputs, added);
-            inputs_at = nodes_end - outputs;
+            u32 outputs = forward(product, added);
+            backward(F::inverse(product), outputs, added);
+            nodes_at = nodes_end - outputs;
         }
+        finish();
     }
 
   private:
-    // Points of the part of `pairs` pairs on this level, at least 1.
+    // Points on this level of a part of so many pairs, at least 1.
     CUZK_FN u32 points(u32 pairs) const { return ((pairs - 1) >> level) + 1; }
+    // Parts of one point on the level below have gone to their buckets.
+    CUZK_FN bool gone(u32 pairs) const { return level > 0 && pairs <= 1u << (level - 1); }
 
-    CUZK_FN Affine<F> load(u32 i) const {
-        if (level > 0)
-            return {xs.load(inputs_at + i), ys.load(inputs_at + i)};
-        u32 entry = constant_load(a.sorted, first + i);
-        Affine<F> p = constant_load(a.points, entry & 0x7fffffffu);
-        return entry >> 31 ? -p : p;
+    CUZK_FN u32 source(u32 i) const { return level > 0 ? nodes_at + i : constant_load(a.sorted, first + i); }
+    CUZK_FN Inputs inputs(Step step) const {
+        u32 i = step.input();
+        return {source(i), step.alone() ? 0 : source(i + 1)};
     }
-    CUZK_FN F load_x(u32 i) const {
+    CUZK_FN Affine<F> load(u32 from) const {
         if (level > 0)
-            return xs.load(inputs_at + i);
-        u64 point = constant_load(a.sorted, first + i) & 0x7fffffffu;
-        return constant_load(reinterpret_cast<const F *>(a.points), 2 * point);
+            return {xs.load(from), ys.load(from)};
+        Affine<F> p = constant_load(a.points, from & 0x7fffffffu);
+        return from >> 31 ? -p : p;
+    }
+    CUZK_FN F load_x(u32 from) const {
+        if (level > 0)
+            return xs.load(from);
+        return constant_load(reinterpret_cast<const F *>(a.points), 2 * (u64)(from & 0x7fffffffu));
     }
 
-    // The next output of the level. Parts of one point are stored on the way,
-    // and gone on the levels above.
+    CUZK_FN void start_walk() {
+        pair = first;
+        input = left = 0;
+        bucket = first_bucket - 1;
+        bucket_end = constant_load(a.offsets, first_bucket + 1);
+    }
+
+    // The next part of the run: a bucket's pairs, at least 1.
+    CUZK_FN u32 next_part() {
+        bucket++;
+        u32 part_end = bucket_end;
+        if (part_end <= pair) { // an empty bucket
+            bucket = bucket_of(a.offsets, bucket, a.buckets_n, pair);
+            part_end = constant_load(a.offsets, bucket + 1);
+        }
+        bucket_end = constant_load(a.offsets, bucket + 2 < a.buckets_n ? bucket + 2 : a.buckets_n);
+        u32 pairs = (part_end < end ? part_end : end) - pair;
+        pair += pairs;
+        return pairs;
+    }
+
+    CUZK_FN u32 most_pairs() {
+        u32 most = 1;
+        start_walk();
+        CUZK_NO_UNROLL
+        while (pair != end) {
+            u32 pairs = next_part();
+            most = pairs > most ? pairs : most;
+        }
+        return most;
+    }
+
+    // Stores what is left.
+    CUZK_FN void finish() {
+        start_walk();
+        CUZK_NO_UNROLL
+        while (pair != end) {
+            u32 pairs = next_part();
+            if (gone(pairs))
+                continue;
+            XYZZ<F> sum = XYZZ<F>::from(load(source(input++)));
+            CUZK_NO_UNROLL
+            for (u32 i = points(pairs); i > 1; i--)
+                sum.add(load(source(input++)));
+            store_bucket(a, run, bucket, head, sum);
+        }
+    }
+
+    // The next output of the level. Parts of one point are stored on the way.
     CUZK_FN bool next(Step &step) {
         CUZK_NO_UNROLL
         while (left == 0) {
             if (pair == end)
                 return false;
-            bucket = pair == first ? first_bucket : bucket_after(a.offsets, bucket, a.buckets_n, pair);
-            u32 part_end = constant_load(a.offsets, bucket + 1);
-            u32 pairs = (part_end < end ? part_end : end) - pair;
-            pair += pairs;
-            if (level > 0 && pairs <= 1u << (level - 1))
+            u32 pairs = next_part();
+            if (gone(pairs))
                 continue;
             left = points(pairs);
             if (left == 1) {
-                store_bucket(a, run, bucket, head, XYZZ<F>::from(load(input)));
+                store_bucket(a, run, bucket, head, XYZZ<F>::from(load(source(input))));
                 input++;
                 left = 0;
             }
@@ -169,93 +231,115 @@ template <class G> class AffineRun {
         return true;
     }
 
-    // What is to be inverted for the sum of inputs i and i + 1, where x and
-    // other are their x: 1 if an operand or the sum is infinity.
-    CUZK_FN F denominator(u32 i, const F &x, const F &other) const {
-        F d = other - x;
-        if (!d.is_zero() && !x.is_zero() && !other.is_zero())
-            return d;
-        Affine<F> p = load(i), q = load(i + 1);
-        return denominator(p, q);
-    }
+    // What is inverted for p + q: 1 if that or an operand is infinity.
     CUZK_FN static F denominator(const Affine<F> &p, const Affine<F> &q) {
         if (p.is_infinity() || q.is_infinity())
             return F::one();
-        F d = q.x - p.x;
-        if (!d.is_zero())
-            return d;
+        if (!(p.x == q.x))
+            return q.x - p.x;
         return p.y == q.y ? p.y.doubled() : F::one();
     }
 
     // Fills steps and prefixes, and multiplies the denominators. Returns the
-    // number of outputs, and of those that are additions.
+    // number of outputs, and of those that are sums.
     CUZK_FN u32 forward(F &product, u32 &added) {
-        pair = first;
-        input = left = 0;
         u32 outputs = 0;
-        Step step;
-        F x, other; // of the step, loaded before the product of the one before
-        bool more = next(step);
-        if (more)
-            load_xs(step, x, other);
+        Step now = {0}, soon = {0}, later = {0};
+        Inputs from = {0, 0}; // of soon
+        F x = F::zero(), other = F::zero();
+        start_walk();
+        bool more = next(now), then = false;
+        if (more) {
+            load_xs(now, inputs(now), x, other);
+            then = next(soon);
+            if (then)
+                from = inputs(soon);
+        }
         CUZK_NO_UNROLL
         while (more) {
-            global_store(steps, (u64)outputs * WARP, step.word);
-            outputs++;
-            bool alone = step.alone();
-            F d = product;
-            if (!alone)
-                d = denominator(step.input(), x, other);
-            more = next(step);
-            if (more)
-                load_xs(step, x, other);
-            if (!alone) {
+            F x_now = x, other_now = other;
+            bool last = true;
+            if (then) {
+                load_xs(soon, from, x, other);
+                last = !next(later);
+                if (!last)
+                    from = inputs(later);
+            }
+            if (!now.alone()) {
+                F d = F::loose_difference(other_now, x_now);
+                // Infinity has x = 0, and so may have others.
+                if (x_now == other_now || x_now.is_zero() || other_now.is_zero()) {
+                    Inputs again = inputs(now);
+                    d = denominator(load(again.first), load(again.second));
+                    now.word |= Step::SPECIAL;
+                }
                 prefixes.store(added++, product);
                 product = product * d;
             }
+            global_store(steps, (u64)outputs * WARP, now.word);
+            outputs++;
+            more = then;
+            then = !last;
+            now = soon;
+            soon = later;
         }
         return outputs;
     }
-    CUZK_FN void load_xs(Step step, F &x, F &other) const {
+    CUZK_FN void load_xs(Step step, Inputs from, F &x, F &other) const {
         if (step.alone())
             return;
-        x = load_x(step.input());
-        other = load_x(step.input() + 1);
+        x = load_x(from.first);
+        other = load_x(from.second);
     }
 
+    CUZK_FN Step load_step(u32 k) const { return {global_load(steps, (u64)k * WARP)}; }
+
     CUZK_FN void backward(F inverse, u32 outputs, u32 added) {
+        Step step = load_step(outputs - 1), before = step;
+        if (outputs > 1)
+            before = load_step(outputs - 2);
+        Inputs from = inputs(step);
         CUZK_NO_UNROLL
         for (u32 k = outputs; k-- > 0;) {
-            Step step = {global_load(steps, (u64)k * WARP)};
-            Affine<F> p = load(step.input());
-            if (!step.alone()) {
-                Affine<F> q = load(step.input() + 1);
-                F d = denominator(p, q);
-                F mine = inverse * prefixes.load(--added);
+            Affine<F> p = load(from.first);
+            if (step.alone()) {
+                from = inputs(before);
+            } else {
+                Affine<F> q = load(from.second);
+                F prefix = prefixes.load(--added);
+                from = inputs(before);
+                F d = step.special() ? denominator(p, q) : F::loose_difference(q.x, p.x);
+                F mine = inverse * prefix;
                 inverse = inverse * d;
-                p = sum(p, q, mine);
+                p = step.special() ? special_sum(p, q, mine)
+                                   : sum(p, q, mine * F::loose_difference(q.y, p.y));
             }
             xs.store(nodes_end - outputs + k, p.x);
             ys.store(nodes_end - outputs + k, p.y);
+            step = before;
+            if (k > 1)
+                before = load_step(k - 2);
         }
     }
 
-    // p + q, from the inverse of their denominator.
-    CUZK_FN static Affine<F> sum(const Affine<F> &p, const Affine<F> &q, const F &inverse) {
-        F numerator = q.y - p.y;
+    // p + q on the line with this slope.
+    CUZK_FN static Affine<F> sum(const Affine<F> &p, const Affine<F> &q, const F &slope) {
+        F x = slope.squared() - p.x - q.x;
+        return {x, slope * F::loose_difference(p.x, x) - p.y};
+    }
+
+    // p + q from the inverse of their denominator. A call, since it is rare.
+    CUZK_CALL static Affine<F> special_sum(Affine<F> p, Affine<F> q, F inverse) {
         if (p.is_infinity())
             return q;
         if (q.is_infinity())
             return p;
-        if (p.x == q.x) {
-            if (!(p.y == q.y))
-                return Affine<F>::infinity();
-            F xx = p.x.squared();
-            numerator = xx.doubled() + xx;
-        }
-        F slope = numerator * inverse;
-        F x = slope.squared() - p.x - q.x;
-        return {x, slope * (p.x - x) - p.y};
+        if (!(p.x == q.x))
+            return sum(p, q, inverse * (q.y - p.y));
+        if (!(p.y == q.y))
+            return Affine<F>::infinity();
+        F xx = p.x.squared();
+        return sum(p, q, inverse * (xx.doubled() + xx));
     }
 };
 

@@ -1,5 +1,6 @@
-// Bucket sums of G1 by affine additions, with products inlined.
-#define CUZK_INLINE_PRODUCTS
+// Bucket sums of G1 by affine additions. Products are calls: inlined, the passes
+// and the inversion are more code than the instruction caches hold (measured on
+// an H200: 318 ms instead of 277 for 805 M additions).
 #include "msm/affine.cuh"
 
 namespace cuzk {
