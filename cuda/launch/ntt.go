@@ -10,7 +10,9 @@ import (
 
 // Twins of the constants in ntt/ntt.cu and ntt/fr.cu.
 const (
-	logLocal    = 9  // stages a launch does at most
+	logStages   = 9  // stages a launch does at most
+	logLocal    = 10 // order of the root for factors inside a launch
+	logHigh     = 18 // powers in the table that all domains share
 	logTile     = 10 // elements a block holds
 	powersEach  = 8  // elements a thread of cuzk_fr_powers makes
 	maxSideLog  = 4  // of the squares of cuzk_fr_reverse
@@ -43,16 +45,21 @@ type invertArgs struct {
 }
 
 type twiddles struct {
-	low, high uint64
-	split, _  uint32
+	low, high              uint64
+	logSize, split, spread uint32
+	_                      uint32
+}
+
+type eighths struct {
+	quarter, sum, difference Fr
 }
 
 type nttArgs struct {
-	data, local           uint64
-	roots                 twiddles
-	logSize, done, stages uint32
-	inverse, coset        uint32
-	_                     uint32
+	eighths        eighths
+	data, local    uint64
+	roots          twiddles
+	done, stages   uint32
+	inverse, coset uint32
 }
 
 // FromElement is x as the device has it.
@@ -99,45 +106,58 @@ type Tables struct {
 	memory  Range
 }
 
-// TableBytes is the memory of the tables for domains of 2^logSize.
+// TableBytes is the memory of the tables for domains of up to 2^logSize, which
+// have most of it in common.
 func TableBytes(logSize uint32) uint64 {
-	low, high := tableLengths(logSize)
-	return align(low*FrBytes) + align(high*FrBytes) + align(FrBytes<<logLocal)
+	bytes := uint64(FrBytes<<logHigh + FrBytes<<logLocal)
+	for log := uint32(logHigh); log <= max(logSize, logHigh); log++ {
+		bytes += lowBytes(log)
+	}
+	return bytes
 }
 
-// tableLengths: the 2m powers of the root g of order 2m are the products of
-// one of low and one of high.
-func tableLengths(logSize uint32) (low, high uint64) {
-	split := (logSize + 2) / 2
-	return 1 << split, 1 << (logSize + 1 - split)
-}
+// splitOf is where exponents of the root g of order 2m are split: its first m
+// powers are the products of one of 2^split low ones and one of the high ones,
+// and the others are their negatives. The factors between launches have
+// exponents that are multiples of 2^done, so once done reaches the split, high
+// alone is enough. That is in small domains and, up to 2^27, from the second
+// launch on.
+func splitOf(logSize uint32) uint32 { return max(logSize, logHigh) - logHigh }
+
+func lowBytes(logSize uint32) uint64 { return align(FrBytes << splitOf(logSize)) }
 
 // NewTables names memory of TableBytes for the domain of 2^logSize; the calls
-// fill it.
+// fill it. Memory that is filled for one domain may be filled for others too:
+// what they share stays as it is.
 func NewTables(logSize uint32, memory Range) (Tables, []Call) {
 	if logSize > MaxLogSize {
 		panic(fmt.Sprintf("BUG: launch: domain of 2^%d, at most 2^%d", logSize, MaxLogSize))
 	}
 	t := Tables{logSize, memory}
 	low, high, local := t.parts()
-	lowN, highN := tableLengths(logSize)
-	g, one := Root(logSize+1), fr.One()
+	one := fr.One()
 	return t, []Call{
-		Powers(low, g, one, 0, 1, uint32(lowN)),
-		Powers(high, g, one, 0, lowN, uint32(highN)),
+		Powers(low, Root(logSize+1), one, 0, 1, 1<<splitOf(logSize)),
+		Powers(high, Root(logHigh+1), one, 0, 1, 1<<logHigh),
 		Powers(local, Root(logLocal), one, 0, 1, 1<<logLocal),
 	}
 }
 
+// parts are the table of low powers, which small domains share, and the common
+// ones.
 func (t Tables) parts() (low, high, local Range) {
 	l := layout{whole: t.memory}
-	lowN, highN := tableLengths(t.LogSize)
-	return l.take(lowN * FrBytes), l.take(highN * FrBytes), l.take(FrBytes << logLocal)
+	high, local = l.take(FrBytes<<logHigh), l.take(FrBytes<<logLocal)
+	for log := uint32(logHigh); log < t.LogSize; log++ {
+		l.take(lowBytes(log))
+	}
+	return l.take(lowBytes(t.LogSize)), high, local
 }
 
 func (t Tables) twiddles() (twiddles, []Access) {
 	low, high, local := t.parts()
-	return twiddles{low: low.Addr, high: high.Addr, split: (t.LogSize + 2) / 2},
+	split := splitOf(t.LogSize)
+	return twiddles{low: low.Addr, high: high.Addr, logSize: t.LogSize, split: split, spread: logHigh + split - t.LogSize},
 		[]Access{{low, Read}, {high, Read}, {local, Read}}
 }
 
@@ -154,7 +174,7 @@ const (
 // every pass but the last then has at least as many neighbouring columns as a
 // block holds.
 func passes(logSize uint32) []uint32 {
-	n := (logSize + logLocal - 1) / logLocal
+	n := (logSize + logStages - 1) / logStages
 	var p []uint32
 	for left := logSize; n > 0; n-- {
 		stages := (left + n - 1) / n
@@ -165,44 +185,62 @@ func passes(logSize uint32) []uint32 {
 }
 
 // DIF transforms data in place from natural to bit-reversed order, unscaled.
-func (t Tables) DIF(data Range, d Direction) []Call {
+// With coset, element f of the result (in natural order) is then multiplied by
+// g^f, or g^-f for Inverse, where g is Root(LogSize + 1).
+func (t Tables) DIF(data Range, d Direction, coset bool) []Call {
 	var calls []Call
 	var done uint32
 	for _, stages := range passes(t.LogSize) {
-		calls = append(calls, t.pass(kernelDIF, data, done, stages, d, 0))
+		calls = append(calls, t.pass(kernelDIF, data, done, stages, d, coset))
 		done += stages
 	}
 	return calls
 }
 
 // DIT transforms data in place from bit-reversed to natural order, unscaled.
-// With coset, element i (in natural order) is first multiplied by g^i, where g
-// is Root(LogSize + 1).
+// With coset, element i (in natural order) is first multiplied by g^i, or g^-i
+// for Inverse.
 func (t Tables) DIT(data Range, d Direction, coset bool) []Call {
 	var calls []Call
 	done := t.LogSize
 	p := passes(t.LogSize)
 	for i := len(p) - 1; i >= 0; i-- {
 		done -= p[i]
-		var shift uint32
-		if coset && i == len(p)-1 {
-			shift = 1
-		}
-		calls = append(calls, t.pass(kernelDIT, data, done, p[i], d, shift))
+		calls = append(calls, t.pass(kernelDIT, data, done, p[i], d, coset))
 	}
 	return calls
 }
 
-func (t Tables) pass(k *Kernel, data Range, done, stages uint32, d Direction, coset uint32) Call {
+func (t Tables) pass(k *Kernel, data Range, done, stages uint32, d Direction, coset bool) Call {
 	roots, access := t.twiddles()
 	_, _, local := t.parts()
 	args := nttArgs{
 		data: data.Addr, local: local.Addr, roots: roots,
-		logSize: t.LogSize, done: done, stages: stages, inverse: uint32(d), coset: coset,
+		done: done, stages: stages, inverse: uint32(d), eighths: eighthsOf(d),
+	}
+	if coset {
+		args.coset = 1
 	}
 	grid := uint32(1)
 	if t.LogSize > logTile {
 		grid = 1 << (t.LogSize - logTile)
 	}
 	return gridCall(k, grid, 1, args, append(access, updates(data, FrBytes<<t.LogSize))...)
+}
+
+// eighthsOf makes the constants of a transform of 8 elements: of the root w of
+// order 8, or its inverse, w^2 and (w +- w^3) / 2.
+func eighthsOf(d Direction) eighths {
+	w := Root(3)
+	if d == Inverse {
+		w.Inverse(&w)
+	}
+	var square, cube, sum, difference fr.Element
+	square.Square(&w)
+	cube.Mul(&square, &w)
+	sum.Add(&w, &cube)
+	sum.Halve()
+	difference.Sub(&w, &cube)
+	difference.Halve()
+	return eighths{FromElement(square), FromElement(sum), FromElement(difference)}
 }

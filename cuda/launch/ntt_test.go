@@ -74,23 +74,113 @@ func TestNTT(t *testing.T) {
 		var back fr.Element
 		back.Inverse(&w)
 		check := func(got []fr.Element, root, shift fr.Element, what string) {
+			t.Helper()
 			for _, f := range r.frequencies(n) {
 				at := power(root, f)
 				at.Mul(&at, &shift)
 				require.Equal(t, evaluate(x, at), got[f], "%s of 2^%d, frequency %d", what, logSize, f)
 			}
 		}
-		natural, shuffled := upload(r, x), upload(r, reversed(x))
-		r.Launch(tables.DIF(natural, launch.Forward)...)
-		check(reversed(download[fr.Element](r, natural, n)), w, fr.One(), "dif")
-		r.Launch(tables.DIT(shuffled, launch.Forward, true)...)
-		check(download[fr.Element](r, shuffled, n), w, g, "dit on the coset")
+		var unshift fr.Element
+		unshift.Inverse(&g)
+		for _, way := range []struct {
+			direction   launch.Direction
+			name        string
+			root, shift fr.Element
+		}{{launch.Forward, "forward", w, g}, {launch.Inverse, "inverse", back, unshift}} {
+			for _, coset := range []bool{false, true} {
+				what := fmt.Sprintf("%s, coset %v", way.name, coset)
+				v := upload(r, x)
+				r.Launch(tables.DIF(v, way.direction, coset)...)
+				got := reversed(download[fr.Element](r, v, n))
+				if coset { // undo the factors of the result
+					var factor fr.Element
+					factor.Inverse(&way.shift)
+					scaleByPowers(got, factor)
+				}
+				check(got, way.root, fr.One(), "dif "+what)
 
-		natural, shuffled = upload(r, x), upload(r, reversed(x))
-		r.Launch(tables.DIF(natural, launch.Inverse)...)
-		check(reversed(download[fr.Element](r, natural, n)), back, fr.One(), "inverse dif")
-		r.Launch(tables.DIT(shuffled, launch.Inverse, false)...)
-		check(download[fr.Element](r, shuffled, n), back, fr.One(), "inverse dit")
+				v = upload(r, reversed(x))
+				r.Launch(tables.DIT(v, way.direction, coset)...)
+				shift := fr.One()
+				if coset {
+					shift = way.shift
+				}
+				check(download[fr.Element](r, v, n), way.root, shift, "dit "+what)
+			}
+		}
+	}
+}
+
+// scaleByPowers multiplies v[i] by x^i.
+func scaleByPowers(v []fr.Element, x fr.Element) {
+	at := fr.One()
+	for i := range v {
+		v[i].Mul(&v[i], &at)
+		at.Mul(&at, &x)
+	}
+}
+
+// Domains of three passes, where the factors after the second come from one
+// table: there and back again gives the input times m.
+func TestNTTInThreePasses(t *testing.T) {
+	r := open(t)
+	const logSize, n = 19, 1 << 19
+	tables := r.tables(logSize)
+	x, m := r.scalars(n), new(fr.Element).SetUint64(n)
+	v := upload(r, x)
+	r.Launch(tables.DIF(v, launch.Inverse, true)...)
+	var at fr.Element
+	back := launch.Root(logSize + 1) // element f is sum x_i g^-(2 i + 1) f
+	back.Inverse(&back)
+	got := reversed(download[fr.Element](r, v, n))
+	for _, f := range []uint64{1, n - 1} {
+		at = power(back, 2*f)
+		want, shift := evaluate(x, at), power(back, f)
+		require.Equal(t, *want.Mul(&want, &shift), got[f], "frequency %d", f)
+	}
+	r.Launch(tables.DIT(v, launch.Forward, true)...)
+	for i := range x {
+		x[i].Mul(&x[i], m)
+	}
+	requireSame(t, x, download[fr.Element](r, v, n), "there and back")
+}
+
+// Domains of different sizes share memory, in whatever order it is filled.
+func TestTablesOfManyDomains(t *testing.T) {
+	r := open(t)
+	memory := r.memory(launch.TableBytes(20))
+	var all []launch.Tables
+	for _, log := range []uint32{10, 19, 4, 20, 13, 0} {
+		tables, fill := launch.NewTables(log, memory)
+		r.Launch(fill...)
+		all = append(all, tables)
+	}
+	for _, tables := range all {
+		if tables.LogSize == 20 && !onCard() {
+			continue // takes seconds
+		}
+		n := 1 << tables.LogSize
+		x := r.scalars(n)
+		v := upload(r, x)
+		r.Launch(tables.DIF(v, launch.Forward, true)...)
+		sum := power(launch.Root(tables.LogSize+1), uint64(n-1)) // times sum x_i g^(2 i (n-1))
+		want := evaluate(x, power(sum, 2))
+		want.Mul(&want, &sum)
+		require.Equal(t, want, reversed(download[fr.Element](r, v, n))[n-1], "2^%d", tables.LogSize)
+	}
+}
+
+func TestTableBytes(t *testing.T) {
+	for log := range uint32(launch.MaxLogSize + 1) {
+		bytes := launch.TableBytes(log)
+		assert.Less(t, bytes, uint64(9<<20), "2^%d", log)
+		_, fill := launch.NewTables(log, launch.Range{Addr: launch.Align, Bytes: bytes})
+		assert.Len(t, fill, 3, "2^%d", log)
+		if log > 18 {
+			assert.Greater(t, bytes, launch.TableBytes(log-1), "2^%d has low powers of its own", log)
+			assert.Panics(t, func() { launch.NewTables(log, launch.Range{Addr: launch.Align, Bytes: launch.TableBytes(log - 1)}) })
+		}
 	}
 }
 

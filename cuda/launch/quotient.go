@@ -18,9 +18,9 @@ type productArgs struct {
 
 type combineArgs struct {
 	cScale, pScale Fr
-	roots          twiddles
 	p, c           uint64
-	logSize, _     uint32
+	n              uint32
+	_              [3]uint32
 }
 
 type reverseArgs struct {
@@ -53,19 +53,18 @@ func (t Tables) NewQuotient(a, b, c, bad Range, n uint32) Quotient {
 		rowsArgs{a: a.Addr, b: b.Addr, c: c.Addr, bad: bad.Addr, n: n, m: m},
 		updates(a, bytes), updates(b, bytes), writes(c, bytes), updates(bad, WordBytes)))
 	for _, v := range []Range{a, b} {
-		q.Rows = append(q.Rows, t.DIF(v, Inverse)...)
+		q.Rows = append(q.Rows, t.DIF(v, Inverse, false)...)
 		q.Rows = append(q.Rows, t.DIT(v, Forward, true)...)
 	}
 	q.Rows = append(q.Rows, Product(a, b, m))
 
-	q.Combine = append(q.Combine, t.DIF(c, Inverse)...)
-	q.Combine = append(q.Combine, t.DIF(a, Inverse)...)
-	roots, access := t.twiddles()
+	q.Combine = append(q.Combine, t.DIF(c, Inverse, false)...)
+	q.Combine = append(q.Combine, t.DIF(a, Inverse, true)...)
 	q.Combine = append(q.Combine, call(kernelCombine, uint64(m), combineArgs{
 		// Unscaled transforms: c comes out times m, the product times m^3.
 		cScale: FromElement(inverseOf(2, t.LogSize, 1)), pScale: FromElement(inverseOf(2, t.LogSize, 3)),
-		roots: roots, p: a.Addr, c: c.Addr, logSize: t.LogSize,
-	}, append(access[:2:2], updates(a, bytes), reads(c, bytes))...))
+		p: a.Addr, c: c.Addr, n: m,
+	}, updates(a, bytes), reads(c, bytes)))
 	return q
 }
 

@@ -46,10 +46,10 @@ func TestTimes(t *testing.T) {
 		r.Launch(launch.Powers(blocks[0], beta, gamma, 0, 1, n), launch.Powers(blocks[1], gamma, beta, 0, 1, n))
 		q := tables.NewQuotient(blocks[0], blocks[1], blocks[2], bad, n)
 		quotient := r.time(times, append(append([]launch.Call(nil), q.Rows...), q.Combine...))
-		dif := r.time(times, tables.DIF(blocks[0], launch.Inverse))
+		dif := r.time(times, tables.DIF(blocks[0], launch.Inverse, false))
 		dit := r.time(times, tables.DIT(blocks[0], launch.Forward, true))
 
-		p, err := launch.PlanMSM(n, 16<<30, launch.G1)
+		p, err := launch.PlanAffineMSM(n, 16<<30)
 		require.NoError(t, err)
 		in := launch.MSMInput{
 			Scalars: scalars, Points: []launch.Range{points}, Scratch: r.scratch(p.ScratchBytes()),

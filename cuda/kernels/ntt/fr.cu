@@ -1,6 +1,6 @@
 // Vectors over Fr: powers, inverses, and the elementwise steps of the quotient.
 #define CUZK_INLINE_PRODUCTS
-#include "ntt/twiddles.cuh"
+#include "field/fr.cuh"
 
 namespace cuzk {
 
@@ -111,25 +111,20 @@ CUZK_KERNEL(cuzk_fr_product, ProductArgs, 256, 2) {
 }
 
 // The quotient's coefficients from the unscaled transforms c' = m INTT(c) and
-// p' = m INTT_coset-of-products, both bit-reversed:
-// h_i = c_scale c'_i - p_scale g^-i p'_i, in place of p'. One thread an element.
+// p' = m INTT_coset(p), both bit-reversed: h_i = c_scale c'_i - p_scale p'_i, in
+// place of p'. One thread an element.
 struct CombineArgs {
     Fr c_scale, p_scale;
-    Twiddles roots;
-    Fr *p;       // p[1 << log_size], in place
-    const Fr *c; // c[1 << log_size]
-    u32 log_size;
-    u32 pad;
+    Fr *p;       // p[n], in place
+    const Fr *c; // c[n]
+    u32 n;
+    u32 pad[3];
 };
 
 CUZK_KERNEL(cuzk_quotient_combine, CombineArgs, 256, 2) {
-    u64 j = global_thread();
-    if (j >> a.log_size)
-        return;
-    u32 i = bit_reverse((u32)j, a.log_size), order = 2u << a.log_size;
-    Fr shift = a.roots.power(i == 0 ? 0 : order - i) * a.p_scale;
-    Fr h = constant_load(a.c, j) * a.c_scale - global_load(a.p, j) * shift;
-    global_store(a.p, j, h);
+    u64 i = global_thread();
+    if (i < a.n)
+        global_store(a.p, i, a.c_scale * constant_load(a.c, i) - a.p_scale * global_load(a.p, i));
 }
 
 // Element i of v[1 << log_size] goes to where its bits reversed say, in place.

@@ -1,13 +1,15 @@
 // Number theoretic transforms over Fr, in place, unscaled.
 //
-//   dif: X_f = sum_i x_i w^(i f), natural order in, bit-reversed order out.
+//   dif: X_f = sum_i x_i w^(i f), natural order in, bit-reversed order out; with
+//        `coset`, X_f is then multiplied by g^f.
 //   dit: the same sum, bit-reversed order in, natural order out; with `coset`,
 //        x_i is first multiplied by g^i.
-// w = g^2 has order m = 2^k (`inverse`: w^-1). One launch does up to 9 of the k
-// stages: with B = 2^(k - done) and D = B / 2^stages, it transforms the 2^stages
-// elements j + t D of each block of B, t = 0, 1, ..., for each j < D (a column),
-// and multiplies frequency f by w_B^(j f) (dif: after; dit: before), w_B of
-// order B.
+// w = g^2 has order m = 2^k (`inverse`: g^-1 and w^-1). One launch does up to 9
+// of the k stages: with B = 2^(k - done) and D = B / 2^stages, it transforms the
+// 2^stages elements j + t D of each block of B, t = 0, 1, ..., for each j < D (a
+// column), and multiplies frequency f by w_B^(j f) (dif: after; dit: before),
+// w_B of order B. For the coset the factor is w_B^((j + 1/2) f): the halves of
+// all launches and rounds make up g^f.
 // Source: Cooley, Tukey, Math. Comp. 19, 1965; Bailey, "FFTs in External or
 // Hierarchical Memory", J. Supercomputing 4, 1990 (the split into passes).
 //
@@ -17,21 +19,23 @@
 // shared memory (37 KiB, padded so that strides of 8 and 64 elements meet no
 // bank conflict). Bound by 32-bit multiply-adds.
 #define CUZK_INLINE_PRODUCTS
+#include "ntt/dft.cuh"
 #include "ntt/twiddles.cuh"
 
 namespace cuzk {
 
 constexpr u32 NTT_THREADS = 128, LOG_TILE = 10, TILE = 1 << LOG_TILE;
-constexpr u32 LOG_LOCAL = 9; // stages of a launch at most; order of the local root
+constexpr u32 NTT_BLOCKS = 4;             // an SM
+constexpr u32 LOG_STAGES = 9;             // of a launch at most
+constexpr u32 LOG_LOCAL = LOG_STAGES + 1; // order of the local root, for halves
 
 struct NttArgs {
-    Fr *data;        // data[1 << log_size]
+    Eighths eighths; // of w_8, or with `inverse` of w_8^-1
+    Fr *data;        // data[1 << roots.log_size]
     const Fr *local; // local[2^LOG_LOCAL]: powers of the root of order 2^LOG_LOCAL
     Twiddles roots;
-    u32 log_size, done, stages;
-    u32 inverse; // 0 or 1
-    u32 coset;   // 0 or 1; dit's first launch only (where D = 1)
-    u32 pad;
+    u32 done, stages;
+    u32 inverse, coset; // 0 or 1
 };
 
 // Shared memory holds the two 16-byte halves of an element apart.
@@ -43,22 +47,22 @@ CUZK_FN u32 padded(u32 i) {
     return i + (i >> 3) + (i >> 6);
 }
 
-CUZK_FN void exchange_put(Half *shared, u32 i, const Fr &x) {
+CUZK_FN void exchange_put(Half *shared, u32 place, const Fr &x) {
     CUZK_UNROLL
     for (int h = 0; h < 2; h++) {
         Half v;
         CUZK_UNROLL
         for (int k = 0; k < 4; k++)
             v.word[k] = x.limb[4 * h + k];
-        shared[h * PADDED + padded(i)] = v;
+        shared[h * PADDED + place] = v;
     }
 }
 
-CUZK_FN Fr exchange_get(const Half *shared, u32 i) {
+CUZK_FN Fr exchange_get(const Half *shared, u32 place) {
     Fr x;
     CUZK_UNROLL
     for (int h = 0; h < 2; h++) {
-        Half v = shared[h * PADDED + padded(i)];
+        Half v = shared[h * PADDED + place];
         CUZK_UNROLL
         for (int k = 0; k < 4; k++)
             x.limb[4 * h + k] = v.word[k];
@@ -68,68 +72,148 @@ CUZK_FN Fr exchange_get(const Half *shared, u32 i) {
 
 // Where the tile's elements lie. The index inside a tile is (row, column), or
 // (column, row) when D = 1, so that neighbouring threads touch neighbouring
-// elements of global memory.
+// elements of global memory. A tile lies in one block of B, unless D = 1.
 struct Tile {
-    u32 stages, log_columns, log_stride, row_at, column_at;
-    u64 first_column, columns;
+    u32 stages, log_stride, row_at, size;
+    u32 first;  // the place of the tile's element 0
+    u32 offset; // the j of its first column
 
     CUZK_FN Tile(const NttArgs &a) {
         stages = a.stages;
-        log_columns = LOG_TILE - a.stages;
-        log_stride = a.log_size - a.done - a.stages;
-        row_at = log_stride == 0 ? 0 : log_columns;
-        column_at = log_stride == 0 ? stages : 0;
-        first_column = (u64)block_x() << log_columns;
-        columns = (u64)1 << (a.log_size - a.stages);
+        log_stride = a.roots.log_size - a.done - stages;
+        size = 1u << a.roots.log_size;
+        u32 log_columns = LOG_TILE - stages, column = block_x() << log_columns;
+        row_at = last() ? 0 : log_columns;
+        offset = column & ((1u << log_stride) - 1);
+        first = (column >> log_stride << (log_stride + stages)) + offset;
     }
+    // D = 1: dif's last launch, dit's first.
+    CUZK_FN bool last() const { return log_stride == 0; }
     CUZK_FN u32 row(u32 i) const { return (i >> row_at) & ((1u << stages) - 1); }
-    CUZK_FN u64 column(u32 i) const { return first_column + ((i >> column_at) & ((1u << log_columns) - 1)); }
-    CUZK_FN u32 offset(u32 i) const { return (u32)(column(i) & (((u64)1 << log_stride) - 1)); }
-    CUZK_FN u64 address(u32 i) const {
-        u64 c = column(i), block = c >> log_stride;
-        return (block << (log_stride + stages)) + ((u64)row(i) << log_stride) + offset(i);
-    }
-    CUZK_FN bool exists(u32 i) const { return column(i) < columns; }
+    CUZK_FN u32 column(u32 i) const { return i & ((1u << row_at) - 1); } // unless D = 1
+    // The place of element i, less `first`. For i and j without a common bit,
+    // that of i + j is the sum of both.
+    CUZK_FN u32 place(u32 i) const { return last() ? i : row(i) << log_stride | column(i); }
+    // A domain of less than a tile does not fill it.
+    CUZK_FN bool exists(u32 place) const { return first + place < size; }
 };
 
 // A thread's eight elements in a round over `bits` bits of the row, the lowest
-// of which is bit `low`: 8 >> bits groups of 1 << bits elements.
+// of which is bit `low`: 8 >> bits groups of 1 << bits elements. Their tile
+// indices are base + step(k), which have no bit in common; step(k) is the same
+// for all threads.
 struct Round {
     u32 low, bits, at; // at: the place of bit `low` in a tile index
 
-    CUZK_FN u32 index(u32 k) const {
-        u32 unit = thread_x() + NTT_THREADS * (k >> bits), member = k & ((1u << bits) - 1);
-        return (unit >> at) << (at + bits) | member << at | (unit & ((1u << at) - 1));
-    }
-    // The exponent of the local root that frequency k's element is multiplied
-    // by: its frequency times the row bits below the round's.
-    CUZK_FN u32 twist(u32 k, u32 row) const {
-        u32 frequency = bit_reverse(k & ((1u << bits) - 1), bits);
-        return frequency * (row & ((1u << low) - 1)) << (LOG_LOCAL - low - bits);
+    CUZK_FN u32 spread(u32 unit) const { return unit >> at << (at + bits) | (unit & ((1u << at) - 1)); }
+    CUZK_FN u32 base() const { return spread(thread_x()); }
+    CUZK_FN u32 step(u32 k) const {
+        return spread(NTT_THREADS * (k >> bits)) | (k & ((1u << bits) - 1)) << at;
     }
 };
 
-CUZK_FN Fr local_root(const NttArgs &a, u32 e) {
-    constexpr u32 ORDER = 1 << LOG_LOCAL;
-    return constant_load(a.local, (a.inverse ? ORDER - e : e) & (ORDER - 1));
+// What the elements of a round are multiplied by: between two rounds of a launch
+// element k by w_n^((j + 1/2 for the coset) f), where n = 2^(low + bits), f is its
+// frequency in the round and j the row bits below the round's; between launches
+// by w_B^((j + 1/2) f), where f is its frequency in the launch and j its column.
+struct Factors {
+    bool between_launches, twofold; // twofold: a product of two powers
+    u32 f_at, f_bits;               // where in a tile index f's bits are
+    u32 j_at, j_mask, j_first;      // where those of j are, and what is added
+    u32 half, shift;                // half: 1 for the coset
+    const Fr *table;
+    u32 mask, split, spread; // of exponents: see Twiddles
+
+    CUZK_FN Factors(const NttArgs &a, const Tile &tile, const Round &round, bool outside) {
+        between_launches = outside && !tile.last();
+        twofold = between_launches && a.roots.split > a.done;
+        f_at = between_launches ? tile.row_at : round.at;
+        f_bits = between_launches ? a.stages : round.bits;
+        j_at = between_launches ? 0 : tile.row_at;
+        j_mask = (1u << (between_launches ? tile.row_at : round.low)) - 1;
+        j_first = between_launches ? tile.offset : 0;
+        half = between_launches || tile.last() ? a.coset : 0;
+        shift = between_launches ? a.done : LOG_STAGES - round.low - round.bits;
+        table = between_launches ? a.roots.high : a.local;
+        mask = between_launches ? tile.size - 1 : (1u << LOG_LOCAL) - 1;
+        split = between_launches ? a.roots.split : 0;
+        spread = between_launches ? a.roots.spread : 0;
+    }
+    CUZK_FN u32 exponent(u32 i, bool inverse) const {
+        u32 f = bit_reverse(i >> f_at & ((1u << f_bits) - 1), f_bits), j = j_first + (i >> j_at & j_mask);
+        u32 e = (2 * j + half) * f << shift;
+        return inverse ? 0 - e : e;
+    }
+    CUZK_FN Fr fetch(u32 e) const { return constant_load(table, (e & mask) >> split << spread); }
+};
+
+CUZK_FN void multiply(Fr (&x)[8], const NttArgs &a, const Tile &tile, const Round &round, bool outside) {
+    if (outside && tile.last() && !a.coset) {
+        CUZK_UNROLL
+        for (u32 k = 0; k < 8; k++)
+            x[k] = x[k].reduced();
+        return;
+    }
+    Factors by(a, tile, round, outside);
+    u32 base = round.base(), e = by.exponent(base, a.inverse);
+    Fr t = by.fetch(e);
+    CUZK_UNROLL
+    for (u32 k = 0; k < 8; k++) {
+        u32 now = e;
+        Fr power = t;
+        if (k < 7) { // ahead of the product, which hides the latency
+            e = by.exponent(base | round.step(k + 1), a.inverse);
+            t = by.fetch(e);
+        }
+        if (by.between_launches) {
+            if (by.twofold)
+                power = constant_load(a.roots.low, now & ((1u << by.split) - 1)) * power;
+            power = with_sign(power, now & tile.size);
+        } else if (k == 0) { // a power of 0
+            x[0] = x[0].reduced();
+            continue;
+        }
+        x[k] = power * x[k];
+    }
 }
 
-// w_B^(offset frequency), or for the coset g^i.
-CUZK_FN u32 pass_exponent(const NttArgs &a, const Tile &tile, u32 i) {
-    u32 order = 2u << a.log_size;
-    u32 frequency = bit_reverse(tile.row(i), a.stages);
-    u32 e = (tile.offset(i) * frequency) << (a.done + 1);
-    return a.inverse ? (order - e) & (order - 1) : e;
+CUZK_FN void load(Fr (&x)[8], const NttArgs &a, const Tile &tile, const Round &round) {
+    u32 base = tile.place(round.base());
+    CUZK_UNROLL
+    for (u32 k = 0; k < 8; k++) {
+        u32 place = base + tile.place(round.step(k));
+        if (tile.exists(place))
+            x[k] = global_load(a.data, tile.first + place);
+        else
+            x[k] = Fr::zero();
+    }
 }
 
-// (x + y, x - y); the twiddle is applied after it (dif) or before (dit).
-CUZK_FN void butterfly(Fr &x, Fr &y) {
-    Fr sum = x + y;
-    y = x - y;
-    x = sum;
+CUZK_FN void store(const Fr (&x)[8], const NttArgs &a, const Tile &tile, const Round &round) {
+    u32 base = tile.place(round.base());
+    CUZK_UNROLL
+    for (u32 k = 0; k < 8; k++) {
+        u32 place = base + tile.place(round.step(k));
+        if (tile.exists(place))
+            global_store(a.data, tile.first + place, x[k]);
+    }
 }
 
-CUZK_KERNEL(cuzk_ntt_dif, NttArgs, NTT_THREADS, 3) {
+CUZK_FN void exchange_in(Fr (&x)[8], const Half *shared, const Round &round) {
+    u32 base = padded(round.base());
+    CUZK_UNROLL
+    for (u32 k = 0; k < 8; k++)
+        x[k] = exchange_get(shared, base + padded(round.step(k)));
+}
+
+CUZK_FN void exchange_out(const Fr (&x)[8], Half *shared, const Round &round) {
+    u32 base = padded(round.base());
+    CUZK_UNROLL
+    for (u32 k = 0; k < 8; k++)
+        exchange_put(shared, base + padded(round.step(k)), x[k]);
+}
+
+CUZK_KERNEL(cuzk_ntt_dif, NttArgs, NTT_THREADS, NTT_BLOCKS) {
     CUZK_SHARED(Half, shared, 2 * PADDED);
     Tile tile(a);
     Fr x[8];
@@ -141,60 +225,24 @@ CUZK_KERNEL(cuzk_ntt_dif, NttArgs, NTT_THREADS, 3) {
         left -= round.bits;
         round.low = left;
         round.at = tile.row_at + left;
-        if (!first)
+        if (first) {
+            load(x, a, tile, round);
+        } else {
             block_barrier();
-        CUZK_UNROLL
-        for (u32 k = 0; k < 8; k++) {
-            u32 i = round.index(k);
-            if (!first)
-                x[k] = exchange_get(shared, i);
-            else
-                x[k] = tile.exists(i) ? global_load(a.data, tile.address(i)) : Fr::zero();
+            exchange_in(x, shared, round);
         }
-        if (round.bits == 3) {
-            CUZK_UNROLL
-            for (u32 k = 0; k < 4; k++) {
-                butterfly(x[k], x[k + 4]);
-                if (k > 0)
-                    x[k + 4] = x[k + 4] * local_root(a, k << (LOG_LOCAL - 3));
-            }
-        }
-        if (round.bits >= 2) {
-            Fr quarter = local_root(a, 1u << (LOG_LOCAL - 2));
-            CUZK_UNROLL
-            for (u32 k = 0; k < 8; k += 4) {
-                butterfly(x[k], x[k + 2]);
-                butterfly(x[k + 1], x[k + 3]);
-                x[k + 3] = x[k + 3] * quarter;
-            }
-        }
-        CUZK_UNROLL
-        for (u32 k = 0; k < 8; k += 2)
-            butterfly(x[k], x[k + 1]);
+        dft_dif(x, round.bits, a.eighths);
+        multiply(x, a, tile, round, left == 0);
         if (left == 0)
             break;
         if (!first)
             block_barrier(); // all have read the round before
-        CUZK_UNROLL
-        for (u32 k = 0; k < 8; k++) {
-            u32 i = round.index(k), e = round.twist(k, tile.row(i));
-            if (k > 0)
-                x[k] = x[k] * local_root(a, e);
-            exchange_put(shared, i, x[k]);
-        }
+        exchange_out(x, shared, round);
     }
-    CUZK_UNROLL
-    for (u32 k = 0; k < 8; k++) {
-        u32 i = round.index(k);
-        if (!tile.exists(i))
-            continue;
-        if (tile.log_stride > 0)
-            x[k] = x[k] * a.roots.power(pass_exponent(a, tile, i));
-        global_store(a.data, tile.address(i), x[k]);
-    }
+    store(x, a, tile, round);
 }
 
-CUZK_KERNEL(cuzk_ntt_dit, NttArgs, NTT_THREADS, 4) {
+CUZK_KERNEL(cuzk_ntt_dit, NttArgs, NTT_THREADS, NTT_BLOCKS) {
     CUZK_SHARED(Half, shared, 2 * PADDED);
     Tile tile(a);
     Fr x[8];
@@ -206,59 +254,24 @@ CUZK_KERNEL(cuzk_ntt_dit, NttArgs, NTT_THREADS, 4) {
         round.low = low;
         round.at = tile.row_at + low;
         low += round.bits;
-        if (!first)
+        if (first) {
+            load(x, a, tile, round);
+        } else {
             block_barrier();
-        CUZK_UNROLL
-        for (u32 k = 0; k < 8; k++) {
-            u32 i = round.index(k);
-            if (!first) {
-                x[k] = exchange_get(shared, i);
-                if (k > 0)
-                    x[k] = x[k] * local_root(a, round.twist(k, tile.row(i)));
-            } else if (!tile.exists(i)) {
-                x[k] = Fr::zero();
-            } else {
-                x[k] = global_load(a.data, tile.address(i));
-                if (tile.log_stride > 0)
-                    x[k] = x[k] * a.roots.power(pass_exponent(a, tile, i));
-                else if (a.coset)
-                    x[k] = x[k] * a.roots.power(bit_reverse((u32)tile.address(i), a.log_size));
-            }
+            exchange_in(x, shared, round);
         }
-        CUZK_UNROLL
-        for (u32 k = 0; k < 8; k += 2)
-            butterfly(x[k], x[k + 1]);
-        if (round.bits >= 2) {
-            Fr quarter = local_root(a, 1u << (LOG_LOCAL - 2));
-            CUZK_UNROLL
-            for (u32 k = 0; k < 8; k += 4) {
-                x[k + 3] = x[k + 3] * quarter;
-                butterfly(x[k], x[k + 2]);
-                butterfly(x[k + 1], x[k + 3]);
-            }
-        }
-        if (round.bits == 3) {
-            CUZK_UNROLL
-            for (u32 k = 0; k < 4; k++) {
-                if (k > 0)
-                    x[k + 4] = x[k + 4] * local_root(a, k << (LOG_LOCAL - 3));
-                butterfly(x[k], x[k + 4]);
-            }
-        }
+        multiply(x, a, tile, round, first);
+        dft_dit(x, round.bits, a.eighths);
         if (low == a.stages)
             break;
         if (!first)
             block_barrier();
-        CUZK_UNROLL
-        for (u32 k = 0; k < 8; k++)
-            exchange_put(shared, round.index(k), x[k]);
+        exchange_out(x, shared, round);
     }
     CUZK_UNROLL
-    for (u32 k = 0; k < 8; k++) {
-        u32 i = round.index(k);
-        if (tile.exists(i))
-            global_store(a.data, tile.address(i), x[k]);
-    }
+    for (u32 k = 0; k < 8; k++)
+        x[k] = x[k].reduced();
+    store(x, a, tile, round);
 }
 
 } // namespace cuzk

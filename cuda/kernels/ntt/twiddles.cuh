@@ -1,6 +1,8 @@
-// Powers of the primitive 2m-th root of unity g, m = 2^k, in two levels:
-// g^e = low[e mod 2^split] * high[e >> split] for e < 2m. Both tables are 32
-// bytes * sqrt(2m) or so, and stay in the L2.
+// Powers of the primitive 2m-th root of unity g, m = 2^k, in two tables: for
+// e < m, g^e = low[e mod 2^split] * high[(e >> split) 2^spread]; and
+// g^(e + m) = -g^e. All domains share `high`, 8 MiB, which stay in the L2: the
+// first half of the powers of the root of order 2^(LOG_HIGH + 1). So split is
+// what k has beyond LOG_HIGH, and spread what it lacks.
 #pragma once
 
 #include "field/fr.cuh"
@@ -9,15 +11,19 @@ namespace cuzk {
 
 struct Twiddles {
     const Fr *low;  // low[2^split]
-    const Fr *high; // high[2^(k + 1 - split)]
-    u32 split;
+    const Fr *high; // high[2^LOG_HIGH], LOG_HIGH = 18
+    u32 log_size;   // k
+    u32 split, spread;
     u32 pad;
-
-    CUZK_FN Fr power(u32 e) const {
-        Fr l = constant_load(low, e & ((1u << split) - 1));
-        u32 top = e >> split;
-        return top == 0 ? l : l * constant_load(high, top);
-    }
 };
+
+// x or -x, for an x that is not 0.
+CUZK_FN Fr with_sign(const Fr &x, bool negative) {
+    Fr minus = Fr::loose_difference(Fr::zero(), x), r;
+    CUZK_UNROLL
+    for (int i = 0; i < FrConstants::N; i++)
+        r.limb[i] = negative ? minus.limb[i] : x.limb[i];
+    return r;
+}
 
 } // namespace cuzk
