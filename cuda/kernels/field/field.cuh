@@ -3,10 +3,9 @@
 
 #include "field/inverse.cuh"
 
-// A source file that defines CUZK_INLINE_PRODUCTS before its first include
-// gets field products inlined: right where products are few and hot (NTT,
-// bucket accumulation in G1). Otherwise a product is a call, which keeps code
-// within the instruction cache and compile time short.
+// A source file that defines CUZK_INLINE_PRODUCTS before its first include gets
+// field products inlined. Otherwise a product is a call, which keeps code within
+// the instruction caches and compile time short.
 #ifdef CUZK_INLINE_PRODUCTS
 #define CUZK_PRODUCT CUZK_FN
 #else
@@ -17,7 +16,7 @@ namespace cuzk {
 
 // M: constants of the field. N u32 limbs; mod(i), one(i) = 2^(32 N) mod M and
 // radix2(i) = 2^(64 N) mod M limb by limb; SPARE M < 2^(32 N); INV32, INV64 = -1/M mod 2^32, 2^64;
-// INVERSION_ROUNDS of 30 steps invert, from inversion_start(i) = 2^(64 N + 2 INVERSION_ROUNDS) mod M.
+// INVERSION_ROUNDS of 30 steps invert.
 template <class M> struct alignas(16) Field {
     u32 limb[M::N];
 
@@ -120,7 +119,7 @@ template <class M> struct alignas(16) Field {
     // 1/x; 0 for 0.
     CUZK_CALL static Field inverse(Field x) {
         Field r;
-        invert_mont<M>(r.limb, x.limb);
+        Inversion<M>::invert(r.limb, x.limb);
         return r;
     }
 

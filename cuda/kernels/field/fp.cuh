@@ -27,11 +27,6 @@ struct FpConstants {
                               0x939d83c0, 0x67eb88a9, 0xb519952d, 0x9a793e85, 0x92cae3aa, 0x11988fe5};
         return c[i];
     }
-    CUZK_CONSTEXPR static u32 inversion_start(int i) {
-        constexpr u32 c[N] = {0x4cb855a0, 0xf8c1d5bf, 0x9fcfe7c9, 0x67b2df12, 0xcb960e13, 0x5ae7f17b,
-                              0x8e0d39c0, 0x362191fd, 0x1e5b0e64, 0x8370069d, 0xc48f3064, 0x15a824ae};
-        return c[i];
-    }
 };
 
 typedef Field<FpConstants> Fp;

@@ -26,11 +26,6 @@ struct FrConstants {
                               0x7254398f, 0x05d31496, 0x9f59ff11, 0x0748d9d9};
         return c[i];
     }
-    CUZK_CONSTEXPR static u32 inversion_start(int i) {
-        constexpr u32 c[N] = {0xe9ec31bc, 0x08b03b33, 0x2e64ef48, 0x4be38d46,
-                              0xe8aa5d5f, 0xd97b955f, 0x560eefaf, 0x27a23f7a};
-        return c[i];
-    }
 };
 
 typedef Field<FrConstants> Fr;

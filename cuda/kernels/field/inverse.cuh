@@ -8,17 +8,20 @@
 //   (1 + delta, f, (g + (g mod 2) f) / 2)  otherwise,
 // and ends with g = 0 and f = 1 or -1. STEPS of them depend on as many low bits
 // only: they are done on one word, and leave a matrix that is then applied to
-// f and g, and modulo M to d and e, with x d = f and x e = g up to a constant
-// factor. All four are in two's complement.
+// f and g, and modulo M to d and e, with x d = f and x e = g but for the radix.
+// Numbers are in limbs of STEPS bits, so that dividing by 2^STEPS drops a limb,
+// and sums of two products fit 64 bits with their signs.
 #pragma once
 
 #include "field/carry.cuh"
 
 namespace cuzk {
 
-constexpr u32 STEPS = 30; // entries of the matrix are at most 2^30 in magnitude
+constexpr u32 STEPS = 30;
+constexpr u32 STEP_MASK = (1u << STEPS) - 1;
 
-// theta is delta - 1/2. (f, g) 2^STEPS = the new ones = (u f + v g, q f + r g).
+// (f, g) 2^STEPS = the new ones = (u f + v g, q f + r g); |u| + |v| and |q| + |r|
+// are at most 2^STEPS. theta is delta - 1/2.
 struct StepMatrix {
     int u, v, q, r;
 
@@ -50,62 +53,110 @@ struct StepMatrix {
     }
 };
 
-// r = (a u + b v) / 2^STEPS, which is an integer.
-template <int N> CUZK_FN void step_integers(u32 *r, const u32 *a, int u, const u32 *b, int v) {
-    u32 t[N + 1];
-    combine<N>(t, a, (u32)u, b, (u32)v);
-    CUZK_UNROLL
-    for (int i = 0; i < N; i++)
-        r[i] = t[i] >> STEPS | t[i + 1] << (32 - STEPS);
-}
+template <class M> class Inversion {
+    static constexpr int N = M::N, LIMBS = (32 * N + STEPS - 1) / STEPS;
 
-// r = (a u + b v) / 2^32 mod M, between -M and M, as a and b are: the two
-// parts of the sum are at most M / 4 and M / 2 in magnitude.
-template <class M> CUZK_FN void step_residues(u32 *r, const u32 *a, int u, const u32 *b, int v) {
-    u32 t[M::N + 1];
-    combine<M::N>(t, a, (u32)u, b, (u32)v);
-    reduce_word<M>(r, t);
-}
+    // The highest limb has the sign, the others are not negative.
+    int f[LIMBS], g[LIMBS], d[LIMBS], e[LIMBS];
 
-// r = x^-1 2^(64 N) mod M, the inverse in Montgomery form; 0 for 0.
-template <class M> CUZK_FN void invert_mont(u32 *r, const u32 *x) {
-    constexpr int N = M::N;
-    u32 f[N], g[N], d[N], e[N];
-    CUZK_UNROLL
-    for (int i = 0; i < N; i++) {
-        f[i] = M::mod(i);
-        g[i] = x[i];
-        d[i] = 0;
-        e[i] = M::inversion_start(i);
+    CUZK_FN static u32 modulus(int i) { return i < N ? M::mod(i) : 0; }
+    CUZK_FN static u32 radix2(int i) { return i < N ? M::radix2(i) : 0; }
+    // Limb i of the number whose 32-bit words are low and high at bit STEPS i.
+    CUZK_FN static int limb(u32 low, u32 high, int i) {
+        u32 shift = STEPS * i % 32;
+        return (int)((low >> shift | (shift > 0 ? high << (32 - shift) : 0)) & STEP_MASK);
     }
-    int theta = 0;
-    CUZK_NO_UNROLL
-    for (int round = 0; round < M::INVERSION_ROUNDS; round++) {
-        StepMatrix t(theta, f[0], g[0]);
-        u32 next[N];
-        step_integers<N>(next, f, t.u, g, t.v);
-        step_integers<N>(g, f, t.q, g, t.r);
+    CUZK_FN static int word(int i) { return STEPS * i / 32; }
+    CUZK_FN static int modulus_limb(int i) { return limb(modulus(word(i)), modulus(word(i) + 1), i); }
+
+    // x and y become (u x + v y) / 2^STEPS and (q x + r y) / 2^STEPS, integers.
+    CUZK_FN static void apply(const StepMatrix &t, int *x, int *y) {
+        int64_t a = (int64_t)t.u * x[0] + (int64_t)t.v * y[0];
+        int64_t b = (int64_t)t.q * x[0] + (int64_t)t.r * y[0];
         CUZK_UNROLL
-        for (int i = 0; i < N; i++)
-            f[i] = next[i];
-        step_residues<M>(next, d, t.u, e, t.v);
-        step_residues<M>(e, d, t.q, e, t.r);
+        for (int i = 1; i < LIMBS; i++) {
+            a = (a >> STEPS) + (int64_t)t.u * x[i] + (int64_t)t.v * y[i];
+            b = (b >> STEPS) + (int64_t)t.q * x[i] + (int64_t)t.r * y[i];
+            x[i - 1] = (int)((u32)a & STEP_MASK);
+            y[i - 1] = (int)((u32)b & STEP_MASK);
+        }
+        x[LIMBS - 1] = (int)(a >> STEPS);
+        y[LIMBS - 1] = (int)(b >> STEPS);
+    }
+
+    // The same modulo M, for x and y between -2M and M, as the results are: M is
+    // added to what is negative, which leaves a sum of at most 2^STEPS M in
+    // magnitude, and less than 2^STEPS M subtracted to make it divisible.
+    CUZK_FN static void apply_modulo(const StepMatrix &t, int *x, int *y) {
+        int below_x = x[LIMBS - 1] >> 31, below_y = y[LIMBS - 1] >> 31;
+        int64_t a = (int64_t)t.u * x[0] + (int64_t)t.v * y[0];
+        int64_t b = (int64_t)t.q * x[0] + (int64_t)t.r * y[0];
+        int m = multiple((t.u & below_x) + (t.v & below_y), a),
+            n = multiple((t.q & below_x) + (t.r & below_y), b);
+        a += (int64_t)m * modulus_limb(0);
+        b += (int64_t)n * modulus_limb(0);
         CUZK_UNROLL
-        for (int i = 0; i < N; i++)
-            d[i] = next[i];
+        for (int i = 1; i < LIMBS; i++) {
+            a = (a >> STEPS) + (int64_t)t.u * x[i] + (int64_t)t.v * y[i] + (int64_t)m * modulus_limb(i);
+            b = (b >> STEPS) + (int64_t)t.q * x[i] + (int64_t)t.r * y[i] + (int64_t)n * modulus_limb(i);
+            x[i - 1] = (int)((u32)a & STEP_MASK);
+            y[i - 1] = (int)((u32)b & STEP_MASK);
+        }
+        x[LIMBS - 1] = (int)(a >> STEPS);
+        y[LIMBS - 1] = (int)(b >> STEPS);
     }
-    // x d = f, which is 1 or -1, and d is between -M and M.
-    u32 zero[N], flip = 0u - (f[N - 1] >> 31);
-    u32 below = 0u - (d[N - 1] >> 31), carry = 0;
-    CUZK_UNROLL
-    for (int i = 0; i < N; i++) {
-        u64 sum = (u64)d[i] + (M::mod(i) & below) + carry;
-        r[i] = (u32)sum;
-        carry = (u32)(sum >> 32);
-        zero[i] = 0;
+    // The largest number up to m that, times M, ends like -low in STEPS bits.
+    CUZK_FN static int multiple(int m, int64_t low) {
+        return m - (int)(((u32)m - M::INV32 * (u32)low) & STEP_MASK);
     }
-    if (flip)
-        sub_mod<M>(r, zero, r);
-}
+
+    // d = sign d + M where `add` has all bits set, else sign d.
+    CUZK_FN void adjust(int sign, int add) {
+        int carry = 0;
+        CUZK_UNROLL
+        for (int i = 0; i < LIMBS; i++) {
+            carry += sign * d[i] + (modulus_limb(i) & add);
+            d[i] = i + 1 < LIMBS ? (int)((u32)carry & STEP_MASK) : carry;
+            carry >>= STEPS;
+        }
+    }
+
+  public:
+    // r = x^-1 2^(64 N) mod M, the inverse in Montgomery form; 0 for 0.
+    CUZK_FN static void invert(u32 *r, const u32 *x) {
+        Inversion s;
+        CUZK_UNROLL
+        for (int i = 0; i < LIMBS; i++) {
+            int w = word(i);
+            s.f[i] = modulus_limb(i);
+            s.g[i] = limb(x[w], w + 1 < N ? x[w + 1] : 0, i);
+            s.d[i] = 0;
+            s.e[i] = limb(radix2(w), radix2(w + 1), i);
+        }
+        int theta = 0;
+        CUZK_NO_UNROLL
+        for (int round = 0; round < M::INVERSION_ROUNDS; round++) {
+            StepMatrix t(theta, (u32)s.f[0], (u32)s.g[0]);
+            apply(t, s.f, s.g);
+            apply_modulo(t, s.d, s.e);
+        }
+        // x d = f, which is 1 or -1.
+        s.adjust(1, s.d[LIMBS - 1] >> 31);
+        s.adjust(s.f[LIMBS - 1] >> 31 | 1, 0);
+        s.adjust(1, s.d[LIMBS - 1] >> 31);
+        CUZK_UNROLL
+        for (int w = 0; w < N; w++) {
+            // The limb in which bit 32 w lies, and the one or two after it.
+            int i = 32 * w / STEPS;
+            u32 shift = 32 * w % STEPS;
+            u32 v = (u32)s.d[i] >> shift;
+            if (i + 1 < LIMBS)
+                v |= (u32)s.d[i + 1] << (STEPS - shift);
+            if (i + 2 < LIMBS && 2 * STEPS - shift < 32)
+                v |= (u32)s.d[i + 2] << (2 * STEPS - shift);
+            r[w] = v;
+        }
+    }
+};
 
 } // namespace cuzk

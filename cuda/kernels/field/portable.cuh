@@ -124,35 +124,3 @@ inline void mul_mont_sum(u32 *r, const u32 *const (&a)[K], const u32 *const (&b)
     }
     memcpy(r, sum, sizeof(sum));
 }
-
-// Steps of the inversion (field/inverse.cuh): as in field/chains.cuh.
-
-// The sign of a two's complement word or number, as all ones or 0.
-inline u64 sign32(u32 top) {
-    return (u64)((int64_t)(int32_t)top >> 63);
-}
-
-template <int N> inline void combine(u32 *t, const u32 *a, u32 u, const u32 *b, u32 v) {
-    // Limb by limb with the signs extended, modulo 2^(32 (N + 1)).
-    int64_t factor_u = (int32_t)u, factor_v = (int32_t)v;
-    __int128 carry = 0;
-    for (int i = 0; i <= N; i++) {
-        int64_t x = i < N ? (int64_t)a[i] : (int64_t)sign32(a[N - 1]);
-        int64_t y = i < N ? (int64_t)b[i] : (int64_t)sign32(b[N - 1]);
-        carry += (__int128)x * factor_u + (__int128)y * factor_v;
-        t[i] = (u32)carry;
-        carry >>= 32;
-    }
-}
-
-template <class M> inline void reduce_word(u32 *r, u32 *t) {
-    int64_t m = (int32_t)(t[0] * M::INV32);
-    __int128 carry = 0;
-    for (int i = 0; i <= M::N; i++) {
-        int64_t modulus = i < M::N ? (int64_t)M::mod(i) : 0;
-        carry += (__int128)modulus * m + t[i];
-        if (i > 0)
-            r[i - 1] = (u32)carry;
-        carry >>= 32;
-    }
-}

@@ -77,10 +77,6 @@ struct Inputs {
     u32 first, second;
 };
 
-// Points of a part from which on an inversion does not pay: when no part of the
-// run has more, each is added up in XYZZ coordinates.
-constexpr u32 FEW = 3;
-
 // The tree over one run. Loads are issued a step before their use, and those
 // that say where to load from a step before that.
 template <class G> class AffineRun {
@@ -124,25 +120,20 @@ template <class G> class AffineRun {
     }
 
     CUZK_FN void sum() {
-        u32 most = most_pairs();
+        u32 outputs = 1;
         nodes_at = nodes_end;
         CUZK_NO_UNROLL
-        for (level = 0; points(most) > FEW; level++) {
+        for (level = 0; outputs > 0; level++) {
             u32 added = 0;
             F product = F::one();
-            u32 outputs = forward(product, added);
-            backward(F::inverse(product), outputs, added);
+            outputs = forward(product, added);
+            if (outputs > 0)
+                backward(F::inverse(product), outputs, added);
             nodes_at = nodes_end - outputs;
         }
-        finish();
     }
 
   private:
-    // Points on this level of a part of so many pairs, at least 1.
-    CUZK_FN u32 points(u32 pairs) const { return ((pairs - 1) >> level) + 1; }
-    // Parts of one point on the level below have gone to their buckets.
-    CUZK_FN bool gone(u32 pairs) const { return level > 0 && pairs <= 1u << (level - 1); }
-
     CUZK_FN u32 source(u32 i) const { return level > 0 ? nodes_at + i : constant_load(a.sorted, first + i); }
     CUZK_FN Inputs inputs(Step step) const {
         u32 i = step.input();
@@ -181,43 +172,17 @@ template <class G> class AffineRun {
         return pairs;
     }
 
-    CUZK_FN u32 most_pairs() {
-        u32 most = 1;
-        start_walk();
-        CUZK_NO_UNROLL
-        while (pair != end) {
-            u32 pairs = next_part();
-            most = pairs > most ? pairs : most;
-        }
-        return most;
-    }
-
-    // Stores what is left.
-    CUZK_FN void finish() {
-        start_walk();
-        CUZK_NO_UNROLL
-        while (pair != end) {
-            u32 pairs = next_part();
-            if (gone(pairs))
-                continue;
-            XYZZ<F> sum = XYZZ<F>::from(load(source(input++)));
-            CUZK_NO_UNROLL
-            for (u32 i = points(pairs); i > 1; i--)
-                sum.add(load(source(input++)));
-            store_bucket(a, run, bucket, head, sum);
-        }
-    }
-
-    // The next output of the level. Parts of one point are stored on the way.
+    // The next output of the level. Parts of one point are stored on the way, and
+    // gone on the levels above.
     CUZK_FN bool next(Step &step) {
         CUZK_NO_UNROLL
         while (left == 0) {
             if (pair == end)
                 return false;
             u32 pairs = next_part();
-            if (gone(pairs))
+            if (level > 0 && pairs <= 1u << (level - 1))
                 continue;
-            left = points(pairs);
+            left = ((pairs - 1) >> level) + 1;
             if (left == 1) {
                 store_bucket(a, run, bucket, head, XYZZ<F>::from(load(source(input))));
                 input++;

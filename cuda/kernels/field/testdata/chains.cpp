@@ -119,45 +119,6 @@ template <class M> long wrong(const Field<M> &want, const Field<M> &got) {
     return want == got ? 0 : 1;
 }
 
-// A factor of a step of the inversion: at most 2^30 in magnitude.
-static u32 step_factor() {
-    const u32 most = 1u << 30;
-    switch (random32() % 4) {
-    case 0:
-        return random32() & 1 ? most : 0 - most;
-    case 1:
-        return random32() % 3 - 1;
-    default:
-        return random32() % (2 * most) - most;
-    }
-}
-
-// x or -x, in two's complement.
-template <class M> Field<M> either_sign(const Field<M> &x) {
-    if (random32() & 1)
-        return x;
-    Field<M> y;
-    u64 sum = 1;
-    for (int i = 0; i < M::N; i++) {
-        sum += (u32)~x.limb[i];
-        y.limb[i] = (u32)sum;
-        sum >>= 32;
-    }
-    return y;
-}
-
-template <class M> long wrong_steps(const Field<M> &x, const Field<M> &y) {
-    const int words = M::N + 1;
-    Field<M> a = either_sign(x), b = either_sign(y), got, want;
-    u32 u = step_factor(), v = step_factor(), t[words], expected[words];
-    emulated::combine<M::N>(t, a.limb, u, b.limb, v);
-    combine<M::N>(expected, a.limb, u, b.limb, v);
-    long n = memcmp(t, expected, sizeof(t)) != 0;
-    emulated::reduce_word<M>(got.limb, t);
-    reduce_word<M>(want.limb, expected);
-    return n + wrong(want, got) + (x.is_zero() ? 0 : wrong(x * Field<M>::inverse(x), Field<M>::one()));
-}
-
 // Any number of N limbs, up to all ones.
 template <class M> Field<M> loose() {
     Field<M> x;
@@ -204,7 +165,7 @@ template <class M> long failures() {
         }
         n += wrong_loose(a, b);
         n += emulated::overflows;
-        n += wrong_steps(a, b);
+        n += a.is_zero() ? 0 : wrong(a * Field<M>::inverse(a), Field<M>::one());
         emulated::sub_mod<M>(r.limb, a.limb, b.limb);
         n += wrong(a - b, r);
         emulated::overflows = 0; // adding M back overflows on purpose
