@@ -120,7 +120,7 @@ func oneJob(t *testing.T, e *engine.Engine, k known, random *rand.Rand) {
 }
 
 // fixedMiB is what a context and its fixed buffers take of a card.
-const fixedMiB = 536 + 38 + 4
+const fixedMiB = 536 + 42 + 4
 
 func TestSchedules(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -37,7 +37,7 @@ const patience = 5 * time.Minute
 // context's and the fixed buffers' in tight holds a job, and no set beside it.
 const (
 	roomy = 1 << 30
-	tight = (536 + 38 + 4 + 4) << 20
+	tight = (536 + 42 + 4 + 4) << 20
 )
 
 // partition is a golden case with its expected proof.
