@@ -75,7 +75,7 @@ tests() { # SECONDS PROGRAM ARGUMENTS...
     limited "$seconds" "$kit/bin/$program" -test.v -test.timeout 0 "$@"
 }
 
-# sanitizer TOOL: small proofs, and the kernels that make parameters.
+# sanitizer TOOL: small proofs, the kernels that they are too small for, and those that make parameters.
 sanitizer() {
     if [ $simulated = 1 ]; then
         echo "there is no card for compute-sanitizer" >>"$log"
@@ -83,6 +83,7 @@ sanitizer() {
     fi
     local check=(compute-sanitizer --tool "$1" --error-exitcode 99)
     limited 200 "${check[@]}" "$kit/bin/gpu.test" -test.v -test.run '^TestSmallProofs$' &&
+        limited 200 "${check[@]}" "$kit/bin/launch.test" -test.v -test.short -test.run '^(TestSortOf|TestMSMOfGathered|TestMSMPlans|TestNTT|TestTiledMSMInUnequal)' &&
         limited 60 "${check[@]}" "$kit/bin/setup.test" -test.v -test.run '^TestPointsAreThoseOfTheCPU$/as_in_a_PoRep'
 }
 
