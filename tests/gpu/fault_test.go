@@ -22,8 +22,8 @@ import (
 // watched is a CUDA provider whose devices a test can break.
 type watched struct {
 	*cuda.Provider
-	device   atomic.Pointer[watchedDevice]       // opened last
-	rowsRead atomic.Pointer[func(*backend.Task)] // called after a task's RowsRead; nil: nothing
+	devices  [mostCards]atomic.Pointer[watchedDevice] // by ordinal, as opened last
+	rowsRead atomic.Pointer[func(*backend.Task)]      // called after a task's RowsRead; nil: nothing
 }
 
 func (w *watched) Open(ordinal int) (backend.Device, error) {
@@ -32,7 +32,7 @@ func (w *watched) Open(ordinal int) (backend.Device, error) {
 		return nil, err
 	}
 	of := &watchedDevice{d, w}
-	w.device.Store(of)
+	w.devices[ordinal].Store(of)
 	return of, nil
 }
 
@@ -54,10 +54,13 @@ func (d *watchedDevice) Prove(ctx context.Context, t *backend.Task) (*groth16.Su
 	return d.Device.Prove(ctx, &told)
 }
 
-// context is the engine's own, on the device that was opened last.
-func (w *watched) context() *driver.Context {
-	return w.device.Load().Device.(interface{ Context() *driver.Context }).Context()
+// context is the engine's own on a card.
+func (w *watched) context(card int) *driver.Context {
+	return w.devices[card].Load().Device.(interface{ Context() *driver.Context }).Context()
 }
+
+// mostCards is how many cards a machine may have here.
+const mostCards = 16
 
 // fault is a way to break a context. The number is the kernel's.
 type fault struct {
@@ -86,10 +89,11 @@ const (
 	faultBytes         = 16
 )
 
-// strike breaks the engine's context and returns what its driver then says.
+// strike breaks the engine's context on the first card and returns what its
+// driver then says.
 func (r *rig) strike(f fault) error {
 	r.t.Helper()
-	thread, err := r.gpu.context().NewThread()
+	thread, err := r.gpu.context(0).NewThread()
 	require.NoError(r.t, err)
 	if r.sim != nil {
 		r.sim.Fault(cudasim.Fault{Call: "cuCtxSynchronize", Nth: 1, Code: int(f.code), Sticky: true})

@@ -338,6 +338,58 @@ func TestOneOfTwoCardsIsGone(t *testing.T) {
 	}
 }
 
+// A kernel breaks the context of one of two cards. Whether the driver still
+// works with the other one or not, every job is done: there, or on the CPU.
+func TestOneOfTwoCardsBreaks(t *testing.T) {
+	if onCard() {
+		cards, err := cuda.NewProvider(cuda.Options{}).Devices()
+		require.NoError(t, err)
+		if len(cards) < 2 {
+			t.Skip("needs two cards")
+		}
+	}
+	losing(t, faults[:1], func(t *testing.T, f fault, c cudasim.Config) {
+		c.Devices = 2
+		r := openFalling(t, cuda.Options{}, c, engine.FallbackCPU)
+		circuit := r.circuitOfCPU(synth.PoRepLike(pick(1<<14, 40), 5), 1)
+		defer circuit.free()
+		const first, second, jobs = 0, 1, 6
+		for card := range 2 {
+			r.prove(circuit.srs, circuit.partition(0), card)
+		}
+		require.Error(t, r.strike(f))
+		var calls sync.WaitGroup
+		for i := range jobs {
+			calls.Go(func() {
+				p := circuit.partition(uint64(i))
+				proof, err := r.Prove(t.Context(), circuit.srs, p, engine.DefaultProveOptions())
+				if assert.NoError(t, err) {
+					assert.Equal(t, circuit.ExpectedProof(p.R, p.S), proof)
+				}
+			})
+		}
+		calls.Wait()
+		r.outcome(f)
+		reason := r.Devices()[second].Unusable
+		t.Logf("%s: the other card: %q", f.name, reason)
+		named := engine.DefaultProveOptions()
+		named.Device = second
+		_, err := r.Prove(t.Context(), circuit.srs, circuit.partition(0), named)
+		if reason == "" {
+			require.NoError(t, err)
+		} else {
+			requireGone(t, err)
+		}
+		m := r.Metrics().Devices
+		assert.NotZero(t, m[first].Resets)
+		var done uint64
+		for _, d := range m {
+			done += d.Outcomes[engine.OutcomeDone]
+		}
+		assert.GreaterOrEqual(t, done, uint64(2+jobs))
+	})
+}
+
 // A driver that does not take the memory of a lost context back, or makes no
 // new one, for a while.
 func TestLostCardWhoseDriverRefuses(t *testing.T) {

@@ -12,7 +12,7 @@
 set -u
 
 standard="info golden messages small kernels setup jobs circuits budget leaks lost neighbours hostmemory memcheck racecheck times"
-# Also: staging (locks beside 16 copying goroutines and the default), device (tests of package cuda), kerneltimes (time of each kernel), large (2^26 and 2^27), capped (2^27 within 16 GiB), initcheck, synccheck
+# Also: cards (two cards: one that breaks, and how much faster both are), staging (locks beside 16 copying goroutines and the default), device (tests of package cuda), kerneltimes (time of each kernel), large (2^26 and 2^27), capped (2^27 within 16 GiB), initcheck, synccheck
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 carried=$root/build/gpu
@@ -54,6 +54,8 @@ if [ $simulated = 1 ]; then
     sizes=4,6 large_sizes=7 few=2 many=3 lock_sizes=6 budget_timelines="budget/7 budget/9" capped_size=7
 else
     export CUZK_REQUIRE_GPU=1
+    # What is said of one card is measured and tested with one.
+    export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0}
     simulator=()
     sizes=14,16,18,20,22,24 large_sizes=26,27 few=20 many=30 lock_sizes=22,24 budget_timelines="budget/22 budget/24" capped_size=27
 fi
@@ -145,6 +147,17 @@ run_section() {
     times) timed 200 times -sizes $sizes -workers 1,3 -n $few ;;
     # 16 goroutines, one a core of the machine that was measured, were the default once.
     staging) timed 60 staging-16 -staging 16 -sizes $lock_sizes -workers 3 -n $many && timed 60 staging-default -sizes $lock_sizes -workers 3 -n $many ;;
+    cards)
+        # Beside six calls on both cards, three on one.
+        [ $simulated = 1 ] || [ "$(nvidia-smi -L | wc -l)" -ge 2 ] || return $skipped
+        export CUDA_VISIBLE_DEVICES=0,1
+        CUZK_FAULT_IMAGE=$carried/fault.fatbin tests 60 gpu.test -test.run '^TestOneOfTwo' &&
+            CUDA_VISIBLE_DEVICES=0 bench 60 -sizes $lock_sizes -workers 3 -n $many &&
+            bench 60 -sizes $lock_sizes -workers 6 -n $((2 * many))
+        local code=$?
+        export CUDA_VISIBLE_DEVICES=0
+        return $code
+        ;;
     large) GOMEMLIMIT=60GiB bench 400 -sizes $large_sizes -workers 1,2,3 -n $((few / 2)) ;;
     kerneltimes) tests 150 cuda.test -test.run '^$' -test.bench BenchmarkProve -test.benchtime 3x ;;
     *)
@@ -187,6 +200,7 @@ for section in $sections; do
     case $section in
     info) echo "$part" | tail -n +2 ;;
     times | staging | capped) echo "$part" | grep -E '^\| |^timeline |^  (GPU idle|uploads)|^ +(memory|compute) lock ' | cut -d'|' -f1-12 ;;
+    cards) echo "$part" | grep -oE '(illegal|misaligned|assertion|trap)[a-z ]*: the (outcome is|other card): .{0,300}|^\| .*' | cut -d'|' -f1-12 ;;
     large) echo "$part" | grep '^| ' | cut -d'|' -f1-12 ;;
     lost) echo "$part" | grep -oE '(illegal|misaligned|assertion|trap)[a-z ]*: the (driver says|job says|outcome is): .{0,300}|before \{.*' ;;
     neighbours) echo "$part" | grep -oE 'neighbours_test.go:[0-9]+: .{0,300}' ;;
