@@ -12,8 +12,8 @@ import (
 // process. After most errors of a kernel that is what the driver documents: the
 // process is "in an inconsistent state" and has to be started anew (cuda.h of
 // CUDA 13.0, CUDA_ERROR_ILLEGAL_ADDRESS and others). Measured on an H200 with
-// driver 580.159.04: so it is after 700, 710, 716 and 719. Nothing tells
-// beforehand: after other errors the next context may work.
+// driver 580.159.04: so it is after 700, 710, 716 and 719, for every card of the
+// process. Nothing tells beforehand: after other errors the next context may work.
 func goneError(card *driver.Device, refusal error) *backend.GoneError {
 	return &backend.GoneError{Err: fmt.Errorf(
 		"cuda: %s is lost for as long as this process runs, restart the process: the driver makes no new context there: %w",

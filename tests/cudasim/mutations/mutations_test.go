@@ -33,7 +33,7 @@ var (
 	proofs  = []string{"-run", "TestGoldenProofs|TestGeneratedCircuits|TestWorkersWithinABudget", "./cuda"}
 	tiles   = []string{"-run", "TestGoldenProofsStreamed|TestGeneratedCircuitsStreamed", "./cuda"}
 	jobs    = []string{"-run", "TestSchedules", "./tests/cudasim/jobs"}
-	kernels = []string{"-run", "NTT|MSM|Ones", "./cuda/launch"}
+	kernels = []string{"-run", "NTT|MSM|Ones|Sort", "./cuda/launch"}
 )
 
 var mutations = map[string]mutation{
@@ -81,8 +81,15 @@ var mutations = map[string]mutation{
 		proofs, "cudasim: host-changed",
 	},
 	"no barrier before the transform's tile is read": {
-		"cuda/kernels/ntt/ntt.cu", "round.at = tile.row_at + left;\n        if (!first)\n            block_barrier();",
-		"round.at = tile.row_at + left;", kernels, "cudasim: ",
+		"cuda/kernels/ntt/ntt.cu", "block_barrier();\n            exchange_in(x, shared, round);\n        }\n        dft_dif(",
+		"exchange_in(x, shared, round);\n        }\n        dft_dif(", kernels, "cudasim: ",
+	},
+	"no barrier before a sorted tile is written out": {
+		"cuda/kernels/msm/tile.cuh", "    block_barrier();\n    return total;", "    return total;", kernels, "cudasim: shared-race",
+	},
+	"an affine sum takes the other operand's y": {
+		"cuda/kernels/msm/affine.cuh", "slope * F::loose_difference(p.x, x) - p.y", "slope * F::loose_difference(p.x, x) - q.y",
+		kernels, "affine in runs",
 	},
 	"no barrier between levels of the merge": {
 		"cuda/kernels/msm/bucket.cuh", "merge_run<G>(a, t);\n        block_barrier();", "merge_run<G>(a, t);",
