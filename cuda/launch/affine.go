@@ -86,8 +86,7 @@ func (p MSM) columnBytes() uint64 {
 		return 0
 	}
 	nodes := uint64(p.run - p.run/3)
-	steps := uint64(p.run / 2)
-	quads := (steps+2*nodes)*(FpBytes/quadBytes) + (steps+3)/4
+	quads := uint64(p.run/2)*(FpBytes/quadBytes) + 2*nodes*(FpBytes/quadBytes) + (nodes+3)/4
 	return uint64(p.affineGrid()) * uint64(kernelAccumulateAffine.Threads) * quads * quadBytes
 }
 

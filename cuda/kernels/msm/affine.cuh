@@ -8,9 +8,10 @@
 // Methods of Factorization", Math. Comp. 48, 1987.
 //
 // What a thread keeps between the passes lies in a column of device memory:
-// element k of the lanes of a warp lies together. The sums of the first level are
-// nodes there, a part's one after the other; a sum of two nodes takes the first
-// one's place, so on level l a part's nodes are 2^(l-1) places apart.
+// element k of the lanes of a warp lies together. The nodes of a level end at
+// the column's end: output k of m is written to place end - m + k, from the last
+// to the first, which never is before the first input not yet read, since every
+// output takes at least one input.
 //
 // Blocks take groups of 32 runs, a warp at a time, until none is left: a grid
 // larger than what the card holds does not begin late, and columns are few.
@@ -54,21 +55,19 @@ template <class T> class Column {
     }
 };
 
-// Nodes of a run at most: parts of three pairs have two. A part of one has none.
+// Nodes of a level at most: parts of three pairs leave two.
 CUZK_FN u32 most_nodes(u32 run) {
     return run - run / 3;
 }
 
-// One addition of a level: inputs `first` and, on the first level, the one after
-// it, which are pairs of the run; on the others that many places on. The sum goes
-// to the node `place`. A special one is not of two finite points with different x.
+// How a level makes an output: of inputs i and i + 1, or of i alone. A special
+// sum is not that of two finite points with different x.
 struct Step {
-    static constexpr u32 PLACE = 1 << 15, SPECIAL = 1u << 31;
+    static constexpr u32 ALONE = 0x80000000u, SPECIAL = 0x40000000u;
     u32 word;
 
-    CUZK_FN static Step of(u32 first, u32 place) { return {first + place * PLACE}; }
-    CUZK_FN u32 first() const { return word % PLACE; }
-    CUZK_FN u32 place() const { return (word & ~SPECIAL) / PLACE; }
+    CUZK_FN u32 input() const { return word & ~(ALONE | SPECIAL); }
+    CUZK_FN bool alone() const { return word & ALONE; }
     CUZK_FN bool special() const { return word & SPECIAL; }
 };
 
@@ -89,19 +88,18 @@ template <class G> class AffineRun {
     u32 first_bucket;
     Column<F> prefixes; // prefixes[run / 2]: products of the level's denominators
     Column<F> xs, ys;   // xs[most_nodes], ys[most_nodes]: the nodes
-    u32 *steps;         // steps[run / 2], a word of each lane together
-    u32 level;
+    u32 *steps;         // steps[most_nodes], a word of each lane together
+    u32 level, nodes_at, nodes_end;
 
-    // The walk over the parts: the next part's first pair, and of this one the
-    // bucket, its end, the pairs, the first node, and the additions not yet taken.
-    u32 pair, bucket, bucket_end, pairs, node, left;
+    // The walk over a level's inputs.
+    u32 pair, bucket, bucket_end, input, left;
 
   public:
     u32 head;
 
     // Quads of memory a thread.
     CUZK_FN static u64 quads(u32 run) {
-        return Column<F>::quads(run / 2) + 2 * Column<F>::quads(most_nodes(run)) + (run / 2 + 3) / 4;
+        return Column<F>::quads(run / 2) + 2 * Column<F>::quads(most_nodes(run)) + (most_nodes(run) + 3) / 4;
     }
 
     CUZK_FN AffineRun(const AffineArgs<G> &args, u64 run_, u32 total) : a(args.to), run(run_), head(NONE) {
@@ -110,69 +108,58 @@ template <class G> class AffineRun {
         first_bucket = bucket_of(a.offsets, 0, a.buckets_n, first);
         if (constant_load(a.offsets, first_bucket) < first)
             head = first_bucket;
+        nodes_end = most_nodes(a.run);
         Quad *warp = args.columns + global_thread() / WARP * quads(a.run) * WARP;
-        u32 nodes = most_nodes(a.run);
         prefixes = Column<F>(warp, 0);
         u64 before = Column<F>::quads(a.run / 2);
         xs = Column<F>(warp, before);
-        before += Column<F>::quads(nodes);
+        before += Column<F>::quads(nodes_end);
         ys = Column<F>(warp, before);
-        before += Column<F>::quads(nodes);
+        before += Column<F>::quads(nodes_end);
         steps = reinterpret_cast<u32 *>(warp + before * WARP) + lane();
     }
 
     CUZK_FN void sum() {
-        u32 additions = 1;
+        u32 outputs = 1;
+        nodes_at = nodes_end;
         CUZK_NO_UNROLL
-        for (level = 0; additions > 0; level++) {
+        for (level = 0; outputs > 0; level++) {
+            u32 added = 0;
             F product = F::one();
-            additions = forward(product);
-            if (additions > 0)
-                backward(F::inverse(product), additions);
+            outputs = forward(product, added);
+            if (outputs > 0)
+                backward(F::inverse(product), outputs, added);
+            nodes_at = nodes_end - outputs;
         }
-        store_sums();
     }
 
   private:
-    CUZK_FN u32 sorted(u32 i) const { return constant_load(a.sorted, first + i); }
+    CUZK_FN u32 source(u32 i) const { return level > 0 ? nodes_at + i : constant_load(a.sorted, first + i); }
     CUZK_FN Inputs inputs(Step step) const {
-        if (level == 0)
-            return {sorted(step.first()), sorted(step.first() + 1)};
-        return {step.first(), step.first() + (1u << (level - 1))};
-    }
-    CUZK_FN Affine<F> load_point(u32 entry) const {
-        Affine<F> p = constant_load(a.points, entry & 0x7fffffffu);
-        return entry >> 31 ? -p : p;
+        u32 i = step.input();
+        return {source(i), step.alone() ? 0 : source(i + 1)};
     }
     CUZK_FN Affine<F> load(u32 from) const {
         if (level > 0)
             return {xs.load(from), ys.load(from)};
-        return load_point(from);
+        Affine<F> p = constant_load(a.points, from & 0x7fffffffu);
+        return from >> 31 ? -p : p;
     }
     CUZK_FN F load_x(u32 from) const {
         if (level > 0)
             return xs.load(from);
         return constant_load(reinterpret_cast<const F *>(a.points), 2 * (u64)(from & 0x7fffffffu));
     }
-    CUZK_FN void store(u32 place, const Affine<F> &p) const {
-        xs.store(place, p.x);
-        ys.store(place, p.y);
-    }
 
     CUZK_FN void start_walk() {
         pair = first;
-        pairs = node = left = 0;
+        input = left = 0;
         bucket = first_bucket - 1;
         bucket_end = constant_load(a.offsets, first_bucket + 1);
     }
-    // Nodes of this part after the first level.
-    CUZK_FN u32 nodes() const { return pairs < 2 ? 0 : (pairs + 1) / 2; }
 
-    // Goes to the next part of the run: a bucket's pairs, at least 1.
-    CUZK_FN bool next_part() {
-        if (pair == end)
-            return false;
-        node += nodes();
+    // The next part of the run: a bucket's pairs, at least 1.
+    CUZK_FN u32 next_part() {
         bucket++;
         u32 part_end = bucket_end;
         if (part_end <= pair) { // an empty bucket
@@ -180,29 +167,32 @@ template <class G> class AffineRun {
             part_end = constant_load(a.offsets, bucket + 1);
         }
         bucket_end = constant_load(a.offsets, bucket + 2 < a.buckets_n ? bucket + 2 : a.buckets_n);
-        pairs = (part_end < end ? part_end : end) - pair;
+        u32 pairs = (part_end < end ? part_end : end) - pair;
         pair += pairs;
-        return true;
+        return pairs;
     }
 
-    // The next addition of the level, a part's last first. On the first level a
-    // pair without another becomes a node on the way.
+    // The next output of the level. Parts of one point are stored on the way, and
+    // gone on the levels above.
     CUZK_FN bool next(Step &step) {
         CUZK_NO_UNROLL
         while (left == 0) {
-            if (!next_part())
+            if (pair == end)
                 return false;
-            if (level > 0) {
-                left = pairs < 2 ? 0 : (((nodes() - 1) >> (level - 1)) + 1) / 2;
+            u32 pairs = next_part();
+            if (level > 0 && pairs <= 1u << (level - 1))
                 continue;
+            left = ((pairs - 1) >> level) + 1;
+            if (left == 1) {
+                store_bucket(a, run, bucket, head, XYZZ<F>::from(load(source(input))));
+                input++;
+                left = 0;
             }
-            left = pairs / 2;
-            if (left > 0 && pairs % 2 != 0)
-                store(node + left, load_point(sorted(pair - 1 - first)));
         }
-        left--;
-        step = level == 0 ? Step::of(pair - pairs - first + 2 * left, node + left)
-                          : Step::of(node + (left << level), node + (left << level));
+        u32 taken = left == 1 ? 1 : 2;
+        step.word = input | (taken == 1 ? Step::ALONE : 0);
+        input += taken;
+        left -= taken;
         return true;
     }
 
@@ -215,19 +205,17 @@ template <class G> class AffineRun {
         return p.y == q.y ? p.y.doubled() : F::one();
     }
 
-    // Fills steps and prefixes, and multiplies the denominators. Returns how many
-    // there are.
-    CUZK_FN u32 forward(F &product) {
-        u32 additions = 0;
+    // Fills steps and prefixes, and multiplies the denominators. Returns the
+    // number of outputs, and of those that are sums.
+    CUZK_FN u32 forward(F &product, u32 &added) {
+        u32 outputs = 0;
         Step now = {0}, soon = {0}, later = {0};
         Inputs from = {0, 0}; // of soon
         F x = F::zero(), other = F::zero();
         start_walk();
         bool more = next(now), then = false;
         if (more) {
-            from = inputs(now);
-            x = load_x(from.first);
-            other = load_x(from.second);
+            load_xs(now, inputs(now), x, other);
             then = next(soon);
             if (then)
                 from = inputs(soon);
@@ -237,61 +225,65 @@ template <class G> class AffineRun {
             F x_now = x, other_now = other;
             bool last = true;
             if (then) {
-                x = load_x(from.first);
-                other = load_x(from.second);
+                load_xs(soon, from, x, other);
                 last = !next(later);
                 if (!last)
                     from = inputs(later);
             }
-            F d = F::loose_difference(other_now, x_now);
-            // Infinity has x = 0, and so may have others.
-            if (x_now == other_now || x_now.is_zero() || other_now.is_zero()) {
-                Inputs again = inputs(now);
-                d = denominator(load(again.first), load(again.second));
-                now.word |= Step::SPECIAL;
+            if (!now.alone()) {
+                F d = F::loose_difference(other_now, x_now);
+                // Infinity has x = 0, and so may have others.
+                if (x_now == other_now || x_now.is_zero() || other_now.is_zero()) {
+                    Inputs again = inputs(now);
+                    d = denominator(load(again.first), load(again.second));
+                    now.word |= Step::SPECIAL;
+                }
+                prefixes.store(added++, product);
+                product = product * d;
             }
-            prefixes.store(additions, product);
-            global_store(steps, (u64)additions * WARP, now.word);
-            additions++;
-            product = product * d;
+            global_store(steps, (u64)outputs * WARP, now.word);
+            outputs++;
             more = then;
             then = !last;
             now = soon;
             soon = later;
         }
-        return additions;
+        return outputs;
+    }
+    CUZK_FN void load_xs(Step step, Inputs from, F &x, F &other) const {
+        if (step.alone())
+            return;
+        x = load_x(from.first);
+        other = load_x(from.second);
     }
 
     CUZK_FN Step load_step(u32 k) const { return {global_load(steps, (u64)k * WARP)}; }
 
-    CUZK_FN void backward(F inverse, u32 additions) {
-        Step step = load_step(additions - 1), before = step;
-        if (additions > 1)
-            before = load_step(additions - 2);
+    CUZK_FN void backward(F inverse, u32 outputs, u32 added) {
+        Step step = load_step(outputs - 1), before = step;
+        if (outputs > 1)
+            before = load_step(outputs - 2);
         Inputs from = inputs(step);
         CUZK_NO_UNROLL
-        for (u32 k = additions; k-- > 0;) {
-            Affine<F> p = load(from.first), q = load(from.second);
-            F prefix = prefixes.load(k);
-            from = inputs(before);
-            F d = step.special() ? denominator(p, q) : F::loose_difference(q.x, p.x);
-            F mine = inverse * prefix;
-            inverse = inverse * d;
-            p = step.special() ? special_sum(p, q, mine) : sum(p, q, mine * F::loose_difference(q.y, p.y));
-            store(step.place(), p);
+        for (u32 k = outputs; k-- > 0;) {
+            Affine<F> p = load(from.first);
+            if (step.alone()) {
+                from = inputs(before);
+            } else {
+                Affine<F> q = load(from.second);
+                F prefix = prefixes.load(--added);
+                from = inputs(before);
+                F d = step.special() ? denominator(p, q) : F::loose_difference(q.x, p.x);
+                F mine = inverse * prefix;
+                inverse = inverse * d;
+                p = step.special() ? special_sum(p, q, mine)
+                                   : sum(p, q, mine * F::loose_difference(q.y, p.y));
+            }
+            xs.store(nodes_end - outputs + k, p.x);
+            ys.store(nodes_end - outputs + k, p.y);
             step = before;
             if (k > 1)
                 before = load_step(k - 2);
-        }
-    }
-
-    CUZK_FN void store_sums() {
-        start_walk();
-        CUZK_NO_UNROLL
-        while (next_part()) {
-            Affine<F> p =
-                pairs < 2 ? load_point(sorted(pair - 1 - first)) : Affine<F>{xs.load(node), ys.load(node)};
-            store_bucket(a, run, bucket, head, XYZZ<F>::from(p));
         }
     }
 
