@@ -284,6 +284,22 @@ func TestCardGoneBeforeTheEngineIsClosed(t *testing.T) {
 	})
 }
 
+// proveTogether proves n partitions at once, wherever the engine puts them.
+func (r *rig) proveTogether(c *circuit, n int) {
+	r.t.Helper()
+	var calls sync.WaitGroup
+	for i := range n {
+		calls.Go(func() {
+			p := c.partition(uint64(i))
+			proof, err := r.Prove(r.t.Context(), c.srs, p, engine.DefaultProveOptions())
+			if assert.NoError(r.t, err) {
+				assert.Equal(r.t, c.ExpectedProof(p.R, p.S), proof)
+			}
+		})
+	}
+	calls.Wait()
+}
+
 // Of two cards one is gone: the other one takes its jobs, but those that name
 // the first.
 func TestOneOfTwoCardsIsGone(t *testing.T) {
@@ -312,17 +328,7 @@ func TestOneOfTwoCardsIsGone(t *testing.T) {
 			}
 			require.Contains(t, r.Devices()[0].Unusable, restartAdvice)
 			require.Empty(t, r.GPUReason(), "a GPU is used")
-			var calls sync.WaitGroup
-			for i := range jobs {
-				calls.Go(func() {
-					p := c.partition(uint64(i))
-					proof, err := r.Prove(t.Context(), c.srs, p, engine.DefaultProveOptions())
-					if assert.NoError(t, err) {
-						assert.Equal(t, c.ExpectedProof(p.R, p.S), proof)
-					}
-				})
-			}
-			calls.Wait()
+			r.proveTogether(c, jobs)
 			m := r.Metrics().Devices
 			assert.Equal(t, test.moved, m[0].Moved)
 			assert.GreaterOrEqual(t, m[1].Outcomes[engine.OutcomeDone], uint64(jobs))
@@ -358,17 +364,7 @@ func TestOneOfTwoCardsBreaks(t *testing.T) {
 			r.prove(circuit.srs, circuit.partition(0), card)
 		}
 		require.Error(t, r.strike(f))
-		var calls sync.WaitGroup
-		for i := range jobs {
-			calls.Go(func() {
-				p := circuit.partition(uint64(i))
-				proof, err := r.Prove(t.Context(), circuit.srs, p, engine.DefaultProveOptions())
-				if assert.NoError(t, err) {
-					assert.Equal(t, circuit.ExpectedProof(p.R, p.S), proof)
-				}
-			})
-		}
-		calls.Wait()
+		r.proveTogether(circuit, jobs)
 		r.outcome(f)
 		reason := r.Devices()[second].Unusable
 		t.Logf("%s: the other card: %q", f.name, reason)
