@@ -105,13 +105,13 @@ func TestMSMOfEverySize(t *testing.T) {
 	r := open(t)
 	for _, n := range sizes([]int{0, 1, 2, 3, 4, 5, 31, 32, 33, 127, 128, 129, 600},
 		[]int{1023, 1024, 1025, 16383, 16384, 16385, 1<<19 + 1}) {
-		p := plan(t, n, launch.G1, launch.G2)
-		r.msm(t, p, r.scalars(n), r.logs(n), nil, "random")
+		p, logs := plan(t, n, launch.G1, launch.G2), r.logs(n)
+		r.msm(t, p, r.scalars(n), logs, nil, "random")
 		p = plan(t, n, launch.G1)
-		r.msm(t, p.Partitioned(), r.scalars(n), r.logs(n), nil, "random, sorted in two steps")
+		r.msm(t, p.Partitioned(), r.scalars(n), logs, nil, "random, sorted in two steps")
 		for _, run := range affineRuns {
 			if n <= 1<<15 || run >= 64 { // with many buckets a run, or the test takes a minute on a card
-				r.msm(t, p.Affine(run), r.scalars(n), r.logs(n), nil, fmt.Sprintf("random, affine in runs of %d", run))
+				r.msm(t, p.Affine(run), r.scalars(n), logs, nil, fmt.Sprintf("random, affine in runs of %d", run))
 			}
 		}
 	}

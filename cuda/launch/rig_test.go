@@ -33,6 +33,14 @@ func sizes(simulated, card []int) []int {
 type rig struct {
 	*cudatest.Card
 	random *rand.Rand
+	made   map[madePoints]launch.Range // by points
+}
+
+// madePoints says whose multiples they are: the logarithms, by identity.
+type madePoints struct {
+	group launch.Group
+	logs  *fr.Element
+	n     int
 }
 
 func open(t *testing.T) *rig {
@@ -41,7 +49,7 @@ func open(t *testing.T) *rig {
 		readSources(t)
 		cudasim.New(t, cudasim.Config{Declared: true})
 	}
-	return &rig{cudatest.OpenWithKernels(t), rand.New(rand.NewPCG(1, 2))}
+	return &rig{cudatest.OpenWithKernels(t), rand.New(rand.NewPCG(1, 2)), map[madePoints]launch.Range{}}
 }
 
 // readSources makes go test run again when a kernel source has changed: it
@@ -123,12 +131,21 @@ func pointsG2(logs []fr.Element) []bls.G2Affine {
 	return bls.BatchScalarMultiplicationG2(&g, logs)
 }
 
-// points uploads the multiples of the generator.
+// points uploads the multiples of the generator, those of a slice once: making
+// them takes longer than adding them up. The slice does not change after that.
 func (r *rig) points(g launch.Group, logs []fr.Element) launch.Range {
-	if g == launch.G1 {
-		return upload(r, pointsG1(logs))
+	key := madePoints{g, unsafe.SliceData(logs), len(logs)}
+	if made, ok := r.made[key]; ok {
+		return made
 	}
-	return upload(r, pointsG2(logs))
+	var made launch.Range
+	if g == launch.G1 {
+		made = upload(r, pointsG1(logs))
+	} else {
+		made = upload(r, pointsG2(logs))
+	}
+	r.made[key] = made
+	return made
 }
 
 func multipleG1(k fr.Element) bls.G1Affine { return pointsG1([]fr.Element{k})[0] }
