@@ -18,7 +18,8 @@ const (
 	// sort's entries were.
 	leastAffineRun, longAffineRun, mostAffineRun = 128, 512, 1024
 	leastAffinePairs                             = 8 // a bucket
-	// affineSteps is how many batches of windows are better than short runs.
+	// affineSteps is how many batches of windows are better than short runs; short
+	// runs are better than more.
 	affineSteps = 4
 )
 
@@ -35,20 +36,29 @@ type accumulateAffineArgs struct {
 func PlanAffineMSM(n uint32, scratchLimit uint64) (MSM, error) {
 	window := bestWindow(n)
 	windows := (256 + window - 1) / window
-	for most := uint32(mostAffineRun); most >= leastAffineRun; most /= 2 {
-		for steps := range min(affineSteps, windows) {
-			p := MSM{N: n, Groups: []Group{G1}}.shape(window, windows, blocks(uint64(windows), uint64(steps)+1))
-			without := p.ScratchBytes()
-			if p.pairs() >= maxPairs || p.pairs() < max(leastAffine*affineThreads, leastAffinePairs*p.buckets()) {
-				continue
-			}
-			p = p.withAffineRun(affineRun(p.pairs(), most))
-			if bytes := p.ScratchBytes(); bytes <= scratchLimit && (most <= longAffineRun || bytes <= without) {
-				return p, nil
+	for done := uint32(0); done < windows; done += affineSteps {
+		for most := uint32(mostAffineRun); most >= leastAffineRun; most /= 2 {
+			for steps := done + 1; steps <= min(done+affineSteps, windows); steps++ {
+				p := MSM{N: n, Groups: []Group{G1}}.shape(window, windows, blocks(uint64(windows), uint64(steps)))
+				if p, ok := p.affineWithin(most, scratchLimit); ok {
+					return p, nil
+				}
 			}
 		}
 	}
 	return PlanMSM(n, scratchLimit, G1)
+}
+
+// affineWithin is p with affine additions in runs of up to `most` pairs, and
+// whether that is worth it and fits the limit.
+func (p MSM) affineWithin(most uint32, scratchLimit uint64) (MSM, bool) {
+	without := p.ScratchBytes()
+	if p.pairs() >= maxPairs || p.pairs() < max(leastAffine*affineThreads, leastAffinePairs*p.buckets()) {
+		return p, false
+	}
+	p = p.withAffineRun(affineRun(p.pairs(), most))
+	bytes := p.ScratchBytes()
+	return p, bytes <= scratchLimit && (most <= longAffineRun || bytes <= without)
 }
 
 // affineRun divides the pairs into equal rounds of runs on all threads.

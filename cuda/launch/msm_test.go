@@ -232,6 +232,24 @@ func TestMSMPlans(t *testing.T) {
 	}
 }
 
+// Where a sum of 2^27 or 2^28 scalars is left without affine additions, it has few
+// pairs at a time, or no room for the columns, even those of short runs.
+func TestAffineAdditionsWhereverTheyFit(t *testing.T) {
+	for _, n := range []uint32{1 << 27, 1<<28 - 1, 1 << 28} {
+		for limit := uint64(ample); ; limit = limit * 31 / 32 {
+			p, err := launch.PlanAffineMSM(n, limit)
+			require.NoError(t, err)
+			pairs := uint64(p.Batch) * uint64(n)
+			if p.AffineRun() == 0 && pairs >= 1<<28 {
+				require.Greater(t, p.Affine(128).ScratchBytes(), limit, "%d scalars, %d of %d windows at a time", n, p.Batch, p.Windows)
+			}
+			if limit < 4<<30 {
+				break
+			}
+		}
+	}
+}
+
 func TestMSMPlanOfLargeSizes(t *testing.T) {
 	for log := 14; log <= 27; log++ {
 		for _, limit := range []uint64{ample, 6 << 30, 2 << 30} {
