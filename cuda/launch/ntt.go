@@ -88,8 +88,8 @@ func Powers(out Range, base, scale fr.Element, first, step uint64, n uint32) Cal
 	}, writes(out, uint64(n)*FrBytes))
 }
 
-// invertEach is how many elements share an inversion, which costs as much as
-// about 380 products.
+// invertEach is how many elements share an inversion, which costs as much as 40
+// to 80 products.
 const invertEach = 64
 
 // Invert replaces v[i] by 1 / v[i], and leaves 0. products is scratch of the
