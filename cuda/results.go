@@ -12,9 +12,10 @@ import (
 // job that has not ended. Pinned memory is never given back on a job's path:
 // freeing it waits for the whole device.
 type resultPool struct {
-	mu   sync.Mutex
-	all  [][]byte // guarded by mu
-	free [][]byte // guarded by mu
+	mu       sync.Mutex
+	all      [][]byte // guarded by mu
+	free     [][]byte // guarded by mu
+	released bool     // guarded by mu; what comes back is not the pool's any more
 }
 
 // preparedResults is how many buffers there are from the start: two rounds of
@@ -50,18 +51,23 @@ func (p *resultPool) take(b *driver.Bound) ([]byte, error) {
 	return memory, err
 }
 
-// put gives buffers back; no copy into them runs any more.
+// put gives buffers back; no copy into them runs any more. A card that is being
+// reset, which waits only for jobs to end, may have unpinned them already.
 func (p *resultPool) put(buffers ...[]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.free = append(p.free, buffers...)
+	if !p.released {
+		p.free = append(p.free, buffers...)
+	}
 }
 
 // release unpins everything. What the driver refuses to take back stays for
 // another call.
 func (p *resultPool) release(b *driver.Bound) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var failed error
-	p.free = nil
+	p.free, p.released = nil, true
 	p.all = slices.DeleteFunc(p.all, func(m []byte) bool {
 		err := b.HostFreeDeviceWide(m)
 		failed = errors.Join(failed, err)
