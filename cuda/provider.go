@@ -13,8 +13,9 @@ import (
 
 // Options are the settings of a Provider. The zero value is usable.
 type Options struct {
-	// BudgetBytes is how much of a card's memory to use, our context included;
-	// 0 is what is free when the card is opened, less a reserve of 5 %.
+	// BudgetBytes is how much of a card's memory to use, our context included, and
+	// all of it on a smaller card; 0 is what is free when the card is opened, less
+	// a reserve of 5 %.
 	BudgetBytes uint64
 
 	// BudgetShare, if BudgetBytes is 0, is the share of all the card's memory
@@ -72,7 +73,7 @@ func (o Options) budget(cardBytes uint64) uint64 {
 	if o.BudgetBytes == 0 {
 		return uint64(o.BudgetShare * float64(cardBytes))
 	}
-	return o.BudgetBytes
+	return min(o.BudgetBytes, cardBytes)
 }
 
 // Provider finds CUDA cards. Safe for concurrent use.

@@ -184,3 +184,15 @@ func TestLaunchWithoutMemory(t *testing.T) {
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
 }
+
+// TestBudgetBeyondTheCard has a budget that is set for larger cards than this.
+func TestBudgetBeyondTheCard(t *testing.T) {
+	needsFaults(t)
+	const cardBytes = 1 << 30
+	p := makeProven(t, synth.Dense(60, 3), 1)
+	d, _ := open(t, Options{BudgetBytes: 2 * cardBytes}, cudasim.Config{VRAMBytes: cardBytes})
+	assert.EqualValues(t, cardBytes, d.Stats().BudgetBytes)
+	got, err := sums(t.Context(), d, p)
+	require.NoError(t, err)
+	p.check(t, got)
+}
