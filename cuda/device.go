@@ -27,9 +27,8 @@ const (
 	reserveShare = 20
 
 	// maxEnqueued is how many jobs may have kernels on the card: one that runs
-	// and one that follows it without a gap. At about 120 launches each they
-	// stay far below the 1,023 outstanding ones at which a launch blocks, which
-	// it would do while it holds the compute lock.
+	// and one that follows it without a gap. Where memory is ample that is about
+	// 120 launches each; a job of so many that two could pass maxLaunches is alone.
 	maxEnqueued = 2
 )
 
@@ -57,7 +56,7 @@ type device struct {
 	lost lostSessions
 	gone atomic.Pointer[backend.GoneError] // nil: the card has not been lost for good
 
-	enqueued chan struct{} // a token for every job whose kernels are enqueued and have not all run
+	enqueued chan struct{} // tokens of the jobs whose kernels are enqueued and have not all run: plan.tokens
 	launched atomic.Int64  // kernels, since the card was opened
 	retries  atomic.Uint64 // jobs run again after the card was lost
 	streamed atomic.Uint64 // jobs whose set was streamed

@@ -127,6 +127,35 @@ func TestWorkersWithinABudget(t *testing.T) {
 	}
 }
 
+// TestJobsOfManyLaunches runs jobs of which each takes all tokens, also in rounds
+// of which only one may be under way.
+func TestJobsOfManyLaunches(t *testing.T) {
+	circuits := []proven{makeProven(t, synth.PoRepLike(2000, 9), 1), makeProven(t, synth.Dense(300, 3), 2)}
+	d, _ := open(t, Options{ListScalars: 100}, cudasim.Config{Seed: 4})
+	for _, p := range circuits {
+		require.NoError(t, d.Load(t.Context(), p.params))
+		plan := d.sets[p.params].resident
+		plan.launches = maxLaunches
+		require.Equal(t, maxEnqueued, plan.tokens())
+		require.Equal(t, 1, plan.roundsAhead())
+	}
+	const workers, jobs = 3, 4
+	var group sync.WaitGroup
+	for w := range workers {
+		group.Go(func() {
+			for i := range jobs {
+				p := circuits[(w+i)%len(circuits)]
+				got, err := sums(t.Context(), d, p)
+				if assert.NoError(t, err) {
+					p.check(t, got)
+				}
+			}
+		})
+	}
+	group.Wait()
+	assert.Empty(t, d.enqueued)
+}
+
 func TestTooSmallABudget(t *testing.T) {
 	p := makeProven(t, synth.PoRepLike(2000, 9), 1)
 	least := leastBudget(t, p)

@@ -16,6 +16,7 @@ type plan struct {
 	capacity uint32                    // aux entries of the dense list
 	scratch  [len(allSections)]scratch // by section: what runs at a time has its own
 	streams  bool                      // the set's points cross the bus behind the kernels
+	launches int                       // of a resident job, at most: one round, h included
 
 	// Of a job that streams: by section, the sum over h's tiles, and over the
 	// points of the list, which are one tile.
@@ -43,6 +44,13 @@ const (
 	// the sum over h.
 	streamedListShift = 3
 	leastListShift    = 4
+
+	// maxLaunches is how many launches may be outstanding; another blocks, which
+	// it would do while it holds the compute lock (measured on an H200, driver 580).
+	maxLaunches = 1023
+	// otherLaunches of a job are not those of MSMs: ranks (12), the quotient (27 for
+	// 2^28), sums over ones (12), and what is left for more.
+	otherLaunches = 60
 
 	// listLeast is the least list that is worth a round.
 	listLeast = 1024
@@ -74,6 +82,9 @@ const (
 func newPlans(s shape, set *vram.Set, options Options, check func(vram.Need) error) (plans, error) {
 	resident, noResident := planResident(s, set, options, check)
 	streaming, noStreaming := planStreaming(s, set, options, check)
+	if resident != nil && streaming != nil && resident.launches > maxLaunches {
+		resident = nil
+	}
 	all := plans{resident, streaming}
 	if resident != nil || streaming != nil {
 		return all, nil
@@ -123,6 +134,9 @@ func planResident(s shape, set *vram.Set, options Options, check func(vram.Need)
 				break
 			}
 			if failed = check(vram.Need{Resident: p.requestsOf(jobs), Set: set}); failed == nil {
+				if err := p.countLaunches(); err != nil {
+					return nil, err
+				}
 				return &p, nil
 			}
 		}
@@ -326,6 +340,34 @@ func planMSM(of srs.Section, n uint32, scratchLimit uint64) (launch.MSM, error) 
 		return launch.PlanAffineMSM(n, scratchLimit)
 	}
 	return launch.PlanMSM(n, scratchLimit, group(of))
+}
+
+// countLaunches sets launches, for lists that are full.
+func (p *plan) countLaunches() error {
+	p.launches = otherLaunches
+	for _, of := range allSections {
+		m, err := p.msm(of, p.mostScalars(of))
+		if err != nil {
+			return err
+		}
+		p.launches += m.Launches()
+	}
+	return nil
+}
+
+// tokens of device.enqueued are what a job takes: all of them if its launches,
+// that many times, could block.
+func (p *plan) tokens() int {
+	if maxEnqueued*p.launches > maxLaunches {
+		return maxEnqueued
+	}
+	return 1
+}
+
+// roundsAhead is how many rounds of a job may be on the card at a time: what one
+// token allows, and at least one.
+func (p *plan) roundsAhead() int {
+	return min(maxEnqueued, max(1, maxLaunches/maxEnqueued/max(p.launches, 1)))
 }
 
 // scratchBytes is the size of the scratch block.

@@ -248,3 +248,45 @@ func TestInputsThatAreMoreThanAList(t *testing.T) {
 		require.ErrorIs(t, err, refused)
 	}
 }
+
+// TestLaunchesWithinEveryBudget plans a PoRep's job within less and less memory.
+// However many launches it then takes, with lists full or of a PoRep's 1.6 %,
+// those that may be outstanding do not block.
+func TestLaunchesWithinEveryBudget(t *testing.T) {
+	for log := 14; log <= launch.MaxLogSize; log++ {
+		s := shapeOf(porep(log))
+		_, bytes := s.sections(0)
+		set := vram.NewSet("", bytes)
+		alone, streamed := 0, 0
+		for budget := 6*bytes + 1<<30; ; budget = budget * 15 / 16 {
+			all, err := newPlans(s, set, Options{}, within(t, budget))
+			if err != nil {
+				break
+			}
+			p := all.resident
+			if p == nil {
+				streamed++
+				continue
+			}
+			launches := [2]int{otherLaunches, otherLaunches}
+			for _, of := range allSections {
+				full := p.mostScalars(of)
+				for i, n := range []uint32{full, min(full, p.inputs+p.aux/denseShare)} {
+					if of == srs.SectionH {
+						n = full
+					}
+					m, err := p.msm(of, n)
+					require.NoError(t, err)
+					launches[i] += m.Launches()
+				}
+			}
+			most := max(launches[0], launches[1])
+			require.LessOrEqual(t, most, p.launches, "2^%d within %d bytes: %v", log, budget, launches)
+			require.LessOrEqual(t, most*p.roundsAhead(), maxLaunches*p.tokens()/maxEnqueued, "2^%d within %d bytes: rounds under way", log, budget)
+			if p.tokens() > 1 {
+				alone++
+			}
+		}
+		t.Logf("2^%d: %d budgets with a job alone, %d without a resident one", log, alone, streamed)
+	}
+}

@@ -68,7 +68,7 @@ type job struct {
 	*holding        // set when the job has claimed
 	plan     *plan  // of the tier that it was claimed in
 	logSize  uint32 // of the domain
-	counted  bool   // holds a token of device.enqueued
+	tokens   int    // of device.enqueued that it holds
 	layout   witnessLayout
 	list     *denseList
 	filling  *filling // if the job loads the set
@@ -113,7 +113,7 @@ func (j *job) run(ctx context.Context) error {
 		Track:  j.task.Track,
 	})
 	j.holding.reportSpans()
-	if j.counted {
+	for range j.tokens {
 		<-j.device.enqueued
 	}
 	// Nothing of the job runs any more: its pinned buffers may be used again.
@@ -184,11 +184,13 @@ func (j *job) upload(ctx context.Context) (err error) {
 // soon as the quotient no longer needs them, and h when it has been sorted.
 func (j *job) compute(ctx context.Context) error {
 	// Waits for earlier tickets only, which need nothing but the card to end.
-	select {
-	case j.device.enqueued <- struct{}{}:
-		j.counted = true
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for range j.plan.tokens() {
+		select {
+		case j.device.enqueued <- struct{}{}:
+			j.tokens++
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	if err := j.beginRound(ctx); err != nil {
 		return err

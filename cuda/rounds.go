@@ -132,9 +132,8 @@ func (j *job) endRound(ctx context.Context) error {
 // nextRound stages what the list had no room for, behind the kernels that read
 // the list last, and enqueues the sums over it.
 func (j *job) nextRound(ctx context.Context) error {
-	if n := len(j.rounds); n >= maxEnqueued {
-		// Few rounds are enqueued at a time, for the reason of maxEnqueued.
-		if err := j.ticket.Await(ctx, j.rounds[n-maxEnqueued].copied); err != nil {
+	if n, ahead := len(j.rounds), j.plan.roundsAhead(); n >= ahead {
+		if err := j.ticket.Await(ctx, j.rounds[n-ahead].copied); err != nil {
 			return err
 		}
 	}

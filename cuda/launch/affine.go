@@ -3,8 +3,9 @@ package launch
 // Bucket sums by affine additions: kernels/msm/affine.cuh.
 
 const (
-	// affineBlocks are as many as the largest cards hold at a time, three a
-	// multiprocessor of 148 (a B200); affineThreads are what an H200 holds, 132.
+	// affineBlocks are as many as a B200 holds at a time, three a multiprocessor of
+	// 148 (a card with more gets two or three each); affineThreads are what an H200
+	// holds, with 132.
 	affineBlocks  = 3 * 148
 	affineThreads = 3 * 132 * 128
 	// leastAffine is how many pairs a thread of an H200 has, below which the

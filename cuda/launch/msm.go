@@ -243,6 +243,17 @@ func (p MSM) Calls(in MSMInput) []Call {
 	return calls
 }
 
+// Launches is how many Calls there are.
+func (p MSM) Launches() int {
+	anywhere := Range{0, 1 << 63}
+	in := MSMInput{Scalars: anywhere, Positions: anywhere, Scratch: anywhere}
+	for range p.Groups {
+		in.Points = append(in.Points, anywhere)
+		in.Results = append(in.Results, anywhere)
+	}
+	return len(p.Calls(in))
+}
+
 // accumulate fills s.buckets from the sorted pairs.
 func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 	n, runs := uint32(p.buckets()), p.runs()

@@ -22,7 +22,6 @@ typedef uint64_t u64;
 namespace cuzk {
 
 constexpr u32 WARP = 32;
-constexpr u32 FULL_WARP = 0xffffffffu;
 
 // Marks "no index" in u32 index arrays; no array is that long.
 constexpr u32 NONE = 0xffffffffu;

@@ -146,14 +146,14 @@ template <class M> class Inversion {
         s.adjust(1, s.d[LIMBS - 1] >> 31);
         CUZK_UNROLL
         for (int w = 0; w < N; w++) {
-            // The limb in which bit 32 w lies, and the one or two after it.
+            // The limb in which bit 32 w lies, and the one after it: the shift is at
+            // most 2 (N - 1), so that both have 32 bits.
             int i = 32 * w / STEPS;
             u32 shift = 32 * w % STEPS;
+            static_assert(2 * (N - 1) <= 2 * STEPS - 32, "two limbs a word");
             u32 v = (u32)s.d[i] >> shift;
             if (i + 1 < LIMBS)
                 v |= (u32)s.d[i + 1] << (STEPS - shift);
-            if (i + 2 < LIMBS && 2 * STEPS - shift < 32)
-                v |= (u32)s.d[i + 2] << (2 * STEPS - shift);
             r[w] = v;
         }
     }

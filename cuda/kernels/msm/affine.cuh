@@ -77,8 +77,9 @@ struct Inputs {
     u32 first, second;
 };
 
-// The tree over one run. Loads are issued a step before their use, and those
-// that say where to load from a step before that.
+// The tree over one run. The forward pass issues loads a step before their use,
+// and those that say where to load from a step before that; the backward pass
+// only the latter.
 template <class G> class AffineRun {
     typedef typename G::F F;
 
