@@ -204,7 +204,8 @@ func TestTiers(t *testing.T) {
 		resident, streaming bool
 	}{
 		"ample":                             {64 << 30, true, true},
-		"room for the set and a small job":  {2 << 30, true, true},
+		"room for the set and a small job":  {3 << 30, true, true},
+		"the same, in too many launches":    {2 << 30, false, true},
 		"room for the set and no job":       {bytes + 200<<20, false, true},
 		"0.7 GiB, less than the set":        {7 << 30 / 10, false, true},
 		"less than the rows of a job":       {384 << 20, false, false},

@@ -19,7 +19,9 @@ func (d *device) withRecovery(ctx context.Context, again func() bool, do func() 
 	if !errors.Is(err, sched.ErrDeviceLost) {
 		return err
 	}
-	if failed := d.recover(ctx); failed != nil {
+	// Not until ctx ends: before the reset, what the job has enqueued may still run
+	// and read the set's points, which may be freed when the job has ended.
+	if failed := d.recover(context.WithoutCancel(ctx)); failed != nil {
 		var gone *backend.GoneError
 		if errors.As(failed, &gone) {
 			return fmt.Errorf("%w; it was lost after: %w", gone, err)
