@@ -73,7 +73,7 @@ var Variables = []Variable{
 	},
 	{
 		Name: "CUZK_VRAM_BUDGET", Values: "bytes, or with a unit as `12GiB`, `500MiB`; or a share as `80%`", Default: "what is free at the first use, less 5 %",
-		Meaning: "Memory to use on each GPU, our context (0.5 GiB) included.",
+		Meaning: "Memory to use on each GPU, our context (0.5 GiB) included; all of it on a GPU that has less.",
 		set: func(s *Settings, text string) (err error) {
 			s.VRAMBytes, s.VRAMShare, err = bytesOrShare(text)
 			return err
