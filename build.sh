@@ -170,6 +170,7 @@ tests() {
     # The schedules run in full with the race detector, the rest of the time briefly.
     step "go test" env CUZK_REQUIRE_CUDASIM=1 CUZK_SCHED_JOBS=3000 CUZK_EMBED_SECONDS=30 go test -timeout 30m ./...
     step "go test -race" go test -race -short -timeout 30m ./engine/... ./capi/...
+    step "go test -race, lost cards" env CUZK_REQUIRE_CUDASIM=1 go test -race -timeout 30m -run 'Lost|Reset|Drop|Recover|Pinned|Cancelled' ./cuda
     step "lock check" env CUZK_SCHED_JOBS=3000 go test -timeout 30m -tags cuzk_lockcheck ./engine/sched
     step model tests/model/run.sh
     fuzz
