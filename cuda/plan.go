@@ -134,9 +134,6 @@ func planResident(s shape, set *vram.Set, options Options, check func(vram.Need)
 				break
 			}
 			if failed = check(vram.Need{Resident: p.requestsOf(jobs), Set: set}); failed == nil {
-				if err := p.countLaunches(); err != nil {
-					return nil, err
-				}
 				return &p, nil
 			}
 		}
@@ -263,9 +260,11 @@ func (p plan) mostScalars(of srs.Section) uint32 {
 }
 
 // divideScratch gives every section what its MSM needs to work on all windows
-// at a time, divided by 2^shift, and no less than its other kernels need.
+// at a time, divided by 2^shift, and no less than its other kernels need; and
+// counts the launches that this makes.
 func (p *plan) divideScratch(shift int) error {
 	parts := packing{}
+	p.launches = otherLaunches
 	for _, of := range append(branches[:len(branches):len(branches)], srs.SectionH) {
 		full, err := planMSM(of, p.mostScalars(of), math.MaxInt64)
 		if err != nil {
@@ -273,9 +272,11 @@ func (p *plan) divideScratch(shift int) error {
 		}
 		part := parts.take(max(full.ScratchBytes()>>shift, launch.OnesScratchBytes(group(of)), p.rankBytes()))
 		p.scratch[of] = scratch{part.Addr, part.Bytes}
-		if _, err := p.msm(of, p.mostScalars(of)); err != nil {
+		m, err := p.msm(of, p.mostScalars(of))
+		if err != nil {
 			return err
 		}
+		p.launches += m.Launches()
 	}
 	return nil
 }
@@ -340,19 +341,6 @@ func planMSM(of srs.Section, n uint32, scratchLimit uint64) (launch.MSM, error) 
 		return launch.PlanAffineMSM(n, scratchLimit)
 	}
 	return launch.PlanMSM(n, scratchLimit, group(of))
-}
-
-// countLaunches sets launches, for lists that are full.
-func (p *plan) countLaunches() error {
-	p.launches = otherLaunches
-	for _, of := range allSections {
-		m, err := p.msm(of, p.mostScalars(of))
-		if err != nil {
-			return err
-		}
-		p.launches += m.Launches()
-	}
-	return nil
 }
 
 // tokens of device.enqueued are what a job takes: all of them if its launches,

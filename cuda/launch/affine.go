@@ -57,7 +57,7 @@ func (p MSM) affineWithin(most uint32, scratchLimit uint64) (MSM, bool) {
 	if p.pairs() >= maxPairs || p.pairs() < max(leastAffine*affineThreads, leastAffinePairs*p.buckets()) {
 		return p, false
 	}
-	p = p.withAffineRun(affineRun(p.pairs(), most))
+	p = p.Affine(affineRun(p.pairs(), most))
 	bytes := p.ScratchBytes()
 	return p, bytes <= scratchLimit && (most <= longAffineRun || bytes <= without)
 }
@@ -68,15 +68,13 @@ func affineRun(pairs uint64, most uint32) uint32 {
 	return blocks(pairs, rounds*affineThreads)
 }
 
-func (p MSM) withAffineRun(run uint32) MSM {
+// Affine is the plan with affine additions in runs of so many pairs whatever its
+// size, which needs other scratch. It has one group, G1.
+func (p MSM) Affine(run uint32) MSM {
 	p.run, p.affineAdditions = run, true
 	p.merge = mergeRun(p.runs())
 	return p
 }
-
-// Affine is the plan with affine additions in runs of so many pairs whatever its
-// size, which needs other scratch. It has one group, G1.
-func (p MSM) Affine(run uint32) MSM { return p.withAffineRun(run) }
 
 // AffineRun is how many pairs a thread adds up in affine coordinates, 0 if the
 // plan has no such additions.

@@ -31,9 +31,8 @@ func TestPinnedHostMemory(t *testing.T) {
 	c := r.circuitOfCPU(synth.PoRepLike(pick(1<<16, 40), 3), 1)
 	defer c.free()
 	before := r.pinnedBytes()
-	bytes := len(c.partition(0).Assignment.A) * fr.Bytes
-	memory, err := r.AllocHost(bytes)
-	require.NoError(t, err)
+	memory := r.memoryForRows(c)
+	bytes := len(memory)
 	small, err := r.AllocHost(1)
 	require.NoError(t, err)
 	assert.EqualValues(t, before+uint64(bytes)+1, r.pinnedBytes())
@@ -42,6 +41,14 @@ func TestPinnedHostMemory(t *testing.T) {
 	assert.EqualValues(t, before+uint64(bytes), r.pinnedBytes())
 	require.NoError(t, r.FreeHost(memory))
 	assert.Equal(t, before, r.pinnedBytes())
+}
+
+// memoryForRows is host memory of the engine, as much as the rows of one form take.
+func (r *rig) memoryForRows(c *circuit) []byte {
+	r.t.Helper()
+	memory, err := r.AllocHost(len(c.partition(0).Assignment.A) * fr.Bytes)
+	require.NoError(r.t, err)
+	return memory
 }
 
 // proveWithRowsIn proves with the rows A in host memory of the engine.
@@ -62,9 +69,7 @@ func TestPinnedHostMemoryOfALostCard(t *testing.T) {
 		c := r.circuitOfCPU(synth.PoRepLike(pick(1<<16, 40), 3), 1)
 		defer c.free()
 		before := r.pinnedBytes()
-		bytes := len(c.partition(0).Assignment.A) * fr.Bytes
-		memory, err := r.AllocHost(bytes)
-		require.NoError(t, err)
+		memory := r.memoryForRows(c)
 		r.proveWithRowsIn(c, memory)
 		require.Error(t, r.strike(f))
 		r.proveWithRowsIn(c, memory)
@@ -76,13 +81,12 @@ func TestPinnedHostMemoryOfALostCard(t *testing.T) {
 		if gone {
 			before = 0
 		}
-		later, err := r.AllocHost(bytes)
-		require.NoError(t, err)
+		later := r.memoryForRows(c)
 		r.proveWithRowsIn(c, later)
 		if gone {
 			assert.Zero(t, r.pinnedBytes())
 		} else {
-			assert.EqualValues(t, before+2*uint64(bytes), r.pinnedBytes())
+			assert.EqualValues(t, before+2*uint64(len(memory)), r.pinnedBytes())
 		}
 		for _, m := range [][]byte{memory, later} {
 			require.NoError(t, r.FreeHost(m))
