@@ -43,9 +43,9 @@ func newStream(seed uint64, name uint64) stream {
 	return stream(mix(mix(seed+increment) + (name+1)*increment))
 }
 
-// word is number lane of place i.
-func (s stream) word(i, lane int) uint64 {
-	return mix(mix(uint64(s)+uint64(i)*increment) + uint64(lane)*increment)
+// word is the k-th word of place i.
+func (s stream) word(i, k int) uint64 {
+	return mix(mix(uint64(s)+uint64(i)*increment) + uint64(k)*increment)
 }
 
 // fraction is uniform in [0, 1).
@@ -60,10 +60,10 @@ var modulus = [fr.Limbs]uint64{0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80
 // scalar is uniform below r: 255 random bits, drawn again until they are.
 // Uniform limbs are as uniform in Montgomery form as in any other.
 func (s stream) scalar(i int) fr.Element {
-	for lane := 1; ; lane += fr.Limbs {
+	for k := 1; ; k += fr.Limbs {
 		var z fr.Element
 		for limb := range z {
-			z[limb] = s.word(i, lane+limb)
+			z[limb] = s.word(i, k+limb)
 		}
 		z[fr.Limbs-1] >>= fr.Limbs*64 - fr.Bits
 		if belowModulus(&z) {
