@@ -22,10 +22,11 @@ const (
 	topMargin   = 34 // for the axis
 	rowHeight   = 26
 	rowGap      = 6
-	titleHeight = 24 // of a device
-	inset       = 5  // of a span inside another
-	deepest     = 2  // how often
-	leastBar    = 0.4
+	titleHeight = 24  // of a device
+	inset       = 5   // of a span inside another
+	deepest     = 2   // how often
+	minBar      = 6   // width of a bar with a frame and a tip
+	perPixel    = 2   // places for what is narrower
 	perLetter   = 6.6 // width of one, about
 	legendWidth = 200
 	legendLine  = 18
@@ -48,8 +49,7 @@ const (
 type drawing struct {
 	Width, Height int
 	Titles        []label
-	Rows          []label
-	Bars          []bar
+	Rows          []*strip
 	Ticks         []tick
 	Legend        []entry
 }
@@ -59,6 +59,15 @@ type label struct {
 	Text string
 }
 
+// strip is a row of the drawing. X and Y of what is on it are relative to it.
+type strip struct {
+	Y      float64
+	Text   string
+	Bars   []bar
+	Narrow []*narrow
+}
+
+// bar is a span; Tip is shown under the mouse.
 type bar struct {
 	X, Y, Width, Height float64
 	Colour, Text, Tip   string
@@ -136,7 +145,8 @@ func order(r *row) int {
 }
 
 func (p *painter) row(r *row) {
-	p.Rows = append(p.Rows, label{leftMargin - 10, p.y + rowHeight*0.68, r.name})
+	l := &strip{Y: p.y, Text: r.name}
+	p.Rows = append(p.Rows, l)
 	spans := slices.Clone(r.spans)
 	slices.SortStableFunc(spans, func(a, b span) int {
 		if a.from != b.from {
@@ -149,7 +159,7 @@ func (p *painter) row(r *row) {
 		for len(around) > 0 && around[len(around)-1].to < s.to {
 			around = around[:len(around)-1]
 		}
-		p.bar(r, s, len(around))
+		p.span(l, r, s, min(len(around), deepest))
 		around = append(around, s)
 	}
 	p.y += rowHeight + rowGap
@@ -165,22 +175,26 @@ func sign(x float64) int {
 	return 0
 }
 
-func (p *painter) bar(r *row, s span, depth int) {
+// span draws the part of s that lies in the window.
+func (p *painter) span(l *strip, r *row, s span, depth int) {
 	part := s.and(p.window)
 	if part.empty() {
 		return
 	}
-	depth = min(depth, deepest)
 	b := bar{
-		X: p.x(part.from), Width: max(part.size()*p.scale, leastBar),
-		Y: p.y + float64(depth)*inset, Height: rowHeight - 2*float64(depth)*inset,
+		X: p.x(part.from), Width: part.size() * p.scale,
+		Y: float64(depth) * inset, Height: rowHeight - 2*float64(depth)*inset,
 		Colour: p.colour(r, s.name),
 		Tip:    fmt.Sprintf("%s, job %d: %.3f ms from %.3f ms", s.name, s.job, s.size()*1e3, s.from*1e3),
+	}
+	if b.Width < minBar {
+		l.narrow(b)
+		return
 	}
 	if text := fmt.Sprintf("%s %d", s.name, s.job); r.kind != timeline.Lock && s.name != "partition" && b.Width > float64(len(text))*perLetter {
 		b.Text = text
 	}
-	p.Bars = append(p.Bars, b)
+	l.Bars = append(l.Bars, b)
 }
 
 func (p *painter) x(seconds float64) float64 { return leftMargin + (seconds-p.window.from)*p.scale }

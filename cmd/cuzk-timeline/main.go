@@ -29,7 +29,7 @@ type request struct {
 // Widths of drawings, in pixels.
 const (
 	defaultWidth = 1400
-	leastWidth   = 400
+	minWidth     = 400
 )
 
 func parse(args []string, stderr io.Writer) (*request, error) {
@@ -49,8 +49,8 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 		return nil, fmt.Errorf("expected one file, got %d", f.NArg())
 	case q.from < 0 || q.to < 0 || q.to != 0 && q.to <= q.from:
 		return nil, fmt.Errorf("the stretch is from %v to %v, expected a begin before its end", q.from, q.to)
-	case q.width < leastWidth:
-		return nil, fmt.Errorf("-width is %d, expected at least %d", q.width, leastWidth)
+	case q.width < minWidth:
+		return nil, fmt.Errorf("-width is %d, expected at least %d", q.width, minWidth)
 	}
 	q.path = f.Arg(0)
 	return &q, nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,29 +18,29 @@ import (
 	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
-// recorded makes a timeline of six jobs on a card. Each job's kernels take
+// recorded makes a timeline of six jobs on a device. Each job's kernels take
 // 10 ms and follow the ones before after a gap of 1 ms; its upload takes 4 ms,
 // of which the last half lies under the kernels before.
 func recorded(t *testing.T) string {
 	t.Helper()
-	card := timeline.DeviceOf("cuda", 0, t.Name())
+	device := timeline.DeviceOf("cuda", 0, t.Name())
 	path := filepath.Join(t.TempDir(), "t.json")
 	require.NoError(t, timeline.Start(path))
 	begin := time.Now()
 	at := func(ms float64) time.Time { return begin.Add(time.Duration(ms * float64(time.Millisecond))) }
 	for i := range 6 {
 		start := 20 + 11*float64(i)
-		task := &timeline.Task{Row: card.Row(timeline.Host, fmt.Sprintf("worker %d", i%3+1)), Job: uint64(i + 1)}
-		task.SpanIn(card.Row(timeline.Queue, "queue"), "queue", at(0), at(start-5))
+		task := &timeline.Task{Row: device.Row(timeline.Host, fmt.Sprintf("worker %d", i%3+1)), Job: uint64(i + 1)}
+		task.SpanIn(device.Row(timeline.Queue, "queue"), "queue", at(0), at(start-5))
 		task.Span("partition", at(start-5), at(start+12))
 		task.Span("upload", at(start-5), at(start-1))
 		task.Span("wait for the upload turn", at(start-5), at(start-4))
-		task.SpanIn(card.Row(timeline.Copies, "upload stream"), "copy", at(start-3), at(start+1))
-		task.SpanIn(card.Row(timeline.Kernels, "compute stream"), "quotient: h", at(start), at(start+6))
-		task.SpanIn(card.Row(timeline.Kernels, "compute stream"), "h: rest", at(start+6), at(start+10))
-		task.SpanIn(card.Row(timeline.Kernels, "side stream 1"), "sum l & <a>", at(start+2), at(start+5))
+		task.SpanIn(device.Row(timeline.Copies, "upload stream"), "copy", at(start-3), at(start+1))
+		task.SpanIn(device.Row(timeline.Kernels, "compute stream"), "quotient: h", at(start), at(start+6))
+		task.SpanIn(device.Row(timeline.Kernels, "compute stream"), "h: rest", at(start+6), at(start+10))
+		task.SpanIn(device.Row(timeline.Kernels, "side stream 1"), "sum l & <a>", at(start+2), at(start+5))
 	}
-	lock := card.Row(timeline.Lock, "compute lock")
+	lock := device.Row(timeline.Lock, "compute lock")
 	for range 998 {
 		lock.Hold(at(0), at(0.005))
 	}
@@ -110,6 +111,26 @@ func TestDrawing(t *testing.T) {
 	}
 	assert.NotContains(t, string(text), ">compute lock<", "no hold in the window")
 	assert.Contains(t, string(text), "sum l &amp; &lt;a&gt;")
+}
+
+// A span of 6 pixels is a bar. Narrower ones are one line with gaps, in which
+// spans that touch, or lie on the same half of a pixel, are drawn once.
+func TestNarrowSpans(t *testing.T) {
+	const pixel = 1e-3 // seconds
+	spans := []span{}
+	for _, s := range []stretch{{10, 10.1}, {10.2, 10.3}, {20, 22.5}, {22.5, 23.5}, {500, 506}} {
+		spans = append(spans, span{stretch{s.from * pixel, s.to * pixel}, "copy", 1})
+	}
+	rec := &recording{
+		rows:   []*row{{device: "cuda0", name: "upload stream", kind: timeline.Copies, spans: spans}},
+		window: stretch{0, 1000 * pixel},
+	}
+	var out bytes.Buffer
+	require.NoError(t, rec.draw(&out, leftMargin+1000+rightMargin))
+	assert.Equal(t, 1, strings.Count(out.String(), "<path "))
+	assert.Contains(t, out.String(), ` stroke-width="26" d="M0 13m200 0h.5m9.5 0h3.5"/>`)
+	assert.Equal(t, 1, strings.Count(out.String(), "<title>"))
+	assert.Contains(t, out.String(), `<rect x="690.0" y="0" width="6.0" height="26"`)
 }
 
 func TestRefusals(t *testing.T) {
