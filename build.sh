@@ -155,7 +155,7 @@ fuzz() {
             -fuzztime "$((inputs * FUZZ_FACTOR))x" -fuzzminimizetime 10x </dev/null
     done <<'TARGETS'
 engine/srs FuzzParams 100000
-engine/gv FuzzDecode 200000
+internal/circuits/gv FuzzDecode 200000
 capi FuzzAssignment 10000
 TARGETS
 }
@@ -169,9 +169,10 @@ tests() {
     static
     # The schedules run in full with the race detector, the rest of the time briefly.
     step "go test" env CUZK_REQUIRE_CUDASIM=1 CUZK_SCHED_JOBS=3000 CUZK_EMBED_SECONDS=30 go test -timeout 30m ./...
-    step "go test -race" go test -race -short -timeout 30m ./engine/... ./capi/...
+    step "go test -race" go test -race -short -timeout 30m ./engine/... ./capi/... \
+        ./internal/{circuits/gv,circuits/synth,hostmem,par,sched,settings,vram}/...
     step "go test -race, lost cards" env CUZK_REQUIRE_CUDASIM=1 go test -race -timeout 30m -run 'Lost|Reset|Drop|Recover|Pinned|Cancelled' ./cuda
-    step "lock check" env CUZK_SCHED_JOBS=3000 go test -timeout 30m -tags cuzk_lockcheck ./engine/sched
+    step "lock check" env CUZK_SCHED_JOBS=3000 go test -timeout 30m -tags cuzk_lockcheck ./internal/sched
     step model tests/model/run.sh
     fuzz
     step rust bindings/rust/check.sh test

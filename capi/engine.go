@@ -11,8 +11,8 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/settings"
 	"github.com/libcuzk/libcuzk/engine/timeline"
+	"github.com/libcuzk/libcuzk/internal/settings"
 )
 
 // The one engine of the process, made at the first call that needs it and

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/libcuzk/libcuzk/engine/settings"
+	"github.com/libcuzk/libcuzk/internal/settings"
 )
 
 // environment reads the settings once: a variable that changes later changes

@@ -14,17 +14,17 @@ import (
 	"unsafe"
 
 	"github.com/libcuzk/libcuzk/cuda"
-	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/cpu"
-	"github.com/libcuzk/libcuzk/engine/cpu/mem"
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/engine/sched"
-	"github.com/libcuzk/libcuzk/engine/settings"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/engine/timeline"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
+	"github.com/libcuzk/libcuzk/internal/sched"
+	"github.com/libcuzk/libcuzk/internal/settings"
+	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
 type status = C.cuzk_status
@@ -108,7 +108,7 @@ var statuses = []struct {
 	{cuda.ErrFull, C.CUZK_ERR_DEVICE_MEMORY},
 	{cuda.ErrClosed, C.CUZK_ERR_CLOSED},
 	{cpu.ErrClosed, C.CUZK_ERR_CLOSED},
-	{mem.ErrMemory, C.CUZK_ERR_HOST_MEMORY},
+	{hostmem.ErrMemory, C.CUZK_ERR_HOST_MEMORY},
 	{sched.ErrDeviceLost, C.CUZK_ERR_DEVICE_LOST},
 	{sched.ErrNoMemory, C.CUZK_ERR_DEVICE_MEMORY},
 	{sched.ErrClosed, C.CUZK_ERR_CLOSED},

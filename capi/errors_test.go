@@ -13,15 +13,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/cpu/mem"
-	"github.com/libcuzk/libcuzk/engine/cpu/par"
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
+	"github.com/libcuzk/libcuzk/internal/par"
+	"github.com/libcuzk/libcuzk/internal/sched"
+	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
 func TestStatusOf(t *testing.T) {
@@ -30,7 +30,7 @@ func TestStatusOf(t *testing.T) {
 	}
 	panicked := par.For(t.Context(), 2, 2, func(int) error { panic("boom") })
 	require.ErrorContains(t, panicked, "boom")
-	_, unmapped := mem.Get[byte](new(mem.Pool), 1<<50)
+	_, unmapped := hostmem.Get[byte](new(hostmem.Pool), 1<<50)
 	require.Error(t, unmapped)
 	for name, c := range map[string]struct {
 		err  error
@@ -65,7 +65,7 @@ func TestEverySentinelHasAStatus(t *testing.T) {
 		"engine":  "../engine/errors.go",
 		"groth16": "../engine/groth16/errors.go",
 		"srs":     "../engine/srs/errors.go",
-		"mem":     "../engine/cpu/mem/mem.go",
+		"hostmem": "../internal/hostmem/hostmem.go",
 	} {
 		names := sentinels(t, path)
 		require.NotEmpty(t, names, path)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/engine/gv"
+	"github.com/libcuzk/libcuzk/internal/circuits/gv"
 )
 
 const (

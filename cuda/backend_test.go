@@ -3,7 +3,7 @@ package cuda
 import (
 	"testing"
 
-	"github.com/libcuzk/libcuzk/engine/backend/backendtest"
+	"github.com/libcuzk/libcuzk/internal/backendtest"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 

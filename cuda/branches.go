@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
-	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/timeline"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // A job's sums over the witness do not depend on its quotient, and many of

@@ -8,7 +8,7 @@
 //	Load      params.go    a parameter set checked, converted and kept in VRAM
 //	Prove     prove.go     one partition: claim, upload, compute, finish
 //	staging   ring.go, rows.go, witness.go   pageable memory to the card
-//	lanes     lanes.go     streams, events and mapped memory for engine/sched
+//	lanes     lanes.go     streams, events and mapped memory for internal/sched
 //	driver    the driver's functions; image finds the kernels, launch starts them
 //
 // The words and rules are those of docs/two-locks.md.

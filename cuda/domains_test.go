@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/libcuzk/libcuzk/cuda/setup"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/ondevice"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
@@ -106,11 +106,11 @@ func duplicates(s synth.Shape) synth.Shape {
 }
 
 // maker makes circuits with their parameters on a card.
-type maker struct{ card *setup.Card }
+type maker struct{ card *ondevice.Card }
 
 func newMaker(t testing.TB) maker {
 	t.Helper()
-	card, err := setup.OpenFirst()
+	card, err := ondevice.OpenFirst()
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, card.Close()) })
 	return maker{card}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
-	"github.com/libcuzk/libcuzk/cuda/launch"
-	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // holding is what a ticket has claimed, as the kernels see it. It tells the

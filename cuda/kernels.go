@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/cuda/kernels"
-	"github.com/libcuzk/libcuzk/cuda/launch"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/launch"
 )
 
 // kernelTable holds the kernels of one context.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
-	"github.com/libcuzk/libcuzk/engine/sched"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/sched"
+	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
 // lanes are the streams of one context, each with an OS thread that enqueues

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // askInterval is how often a process looks whether it is its turn to wait for

@@ -2,7 +2,7 @@
 
 package cuda
 
-import "github.com/libcuzk/libcuzk/engine/sched"
+import "github.com/libcuzk/libcuzk/internal/sched"
 
 // neighboursOf knows no other processes here.
 func neighboursOf([16]byte) sched.Neighbours { return nil }

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
-	"github.com/libcuzk/libcuzk/cuda/launch"
-	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/sched"
+	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
 // cardSet is a parameter set as one card knows it: in the card's memory, or

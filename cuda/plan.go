@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/libcuzk/libcuzk/cuda/launch"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
 // plan is how a job of a shape is run within a budget, in one tier.

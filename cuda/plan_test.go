@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/libcuzk/libcuzk/cuda/launch"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
 // gib is in GiB.

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/libcuzk/libcuzk/cuda/cudatest"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/engine/gv"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/gv"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
+	"github.com/libcuzk/libcuzk/internal/cudatest"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 	"github.com/libcuzk/libcuzk/tests/golden"
 )

@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/internal/driver"
 )
 
 // Options are the settings of a Provider. The zero value is usable.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // withRecovery runs a job, and once more if the card was lost meanwhile, has

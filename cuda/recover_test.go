@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/libcuzk/libcuzk/engine/sched"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/sched"
+	"github.com/libcuzk/libcuzk/internal/vram"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
-	"github.com/libcuzk/libcuzk/cuda/launch"
-	"github.com/libcuzk/libcuzk/engine/sched"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/sched"
+	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
 // A driver takes memory of the card by itself, at the first launch of a kernel:

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
-	"github.com/libcuzk/libcuzk/cuda/launch"
-	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 const (

@@ -3,9 +3,9 @@ package cuda
 import (
 	"math/bits"
 
-	"github.com/libcuzk/libcuzk/cuda/launch"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/internal/launch"
 )
 
 // The blocks of a job, in the order of its claim.

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/libcuzk/libcuzk/cuda/launch"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
 // porep is a partition of a 32 GiB PoRep, scaled to a domain of 2^logSize: at

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/timeline"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 const (

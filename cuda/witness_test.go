@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/libcuzk/libcuzk/cuda/launch"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/internal/launch"
 )
 
 // witness is n scalars, each 0, 1 or dense with the given weights.

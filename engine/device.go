@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/timeline"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // device is one device with its queue and its workers.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/gv"
+	"github.com/libcuzk/libcuzk/internal/circuits/gv"
 	"github.com/libcuzk/libcuzk/tests/golden"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/engine/sched"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // scripted is a back end whose devices do what a test says: each Prove is

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // Fallback says where a partition goes whose device was lost, and lost again

@@ -10,7 +10,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/cpu"
-	"github.com/libcuzk/libcuzk/engine/gv"
+	"github.com/libcuzk/libcuzk/internal/circuits/gv"
 	"github.com/libcuzk/libcuzk/tests/golden"
 )
 

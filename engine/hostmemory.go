@@ -7,21 +7,21 @@ import (
 	"unsafe"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/cpu/mem"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
 )
 
 // hostBlock is memory from AllocHost. It has a pool of its own: callers expect
 // what they free to go back to the system.
 type hostBlock struct {
-	pool   mem.Pool
-	buffer *mem.Buffer[byte]
+	pool   hostmem.Pool
+	buffer *hostmem.Buffer[byte]
 	pinner backend.HostPinner // nil if nobody was asked to pin it
 }
 
 // AllocHost gives host memory outside the Go heap, page aligned and zero. It is
 // pinned if a GPU is used and its driver agrees, and ordinary memory otherwise.
 // It lives until FreeHost, also beyond Close, whatever becomes of the GPU.
-// Errors: ErrOption, mem.ErrMemory, ErrClosed.
+// Errors: ErrOption, hostmem.ErrMemory, ErrClosed.
 func (e *Engine) AllocHost(bytes int) ([]byte, error) {
 	if bytes <= 0 {
 		return nil, fmt.Errorf("%w: %d bytes of host memory, expected at least 1", ErrOption, bytes)
@@ -32,7 +32,7 @@ func (e *Engine) AllocHost(bytes int) ([]byte, error) {
 	defer e.ended.Done()
 	b := &hostBlock{}
 	var err error
-	if b.buffer, err = mem.Get[byte](&b.pool, bytes); err != nil {
+	if b.buffer, err = hostmem.Get[byte](&b.pool, bytes); err != nil {
 		return nil, fmt.Errorf("engine: %d bytes of host memory: %w", bytes, err)
 	}
 	memory := b.buffer.Data

@@ -8,7 +8,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/cpu"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 )
 
 // TestAProofWithAPointAtInfinity: without constraints and without blinding C is

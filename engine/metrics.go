@@ -9,7 +9,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // Metrics are the numbers of an engine, counted since it was made. Package

@@ -7,10 +7,10 @@ import (
 	"io"
 	"time"
 
-	"github.com/libcuzk/libcuzk/cuda/setup"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/ondevice"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 )
 
 // shapes of circuits for a domain of 2^log.
@@ -63,7 +63,7 @@ func onCPU(_ context.Context, e *synth.Exponents) (*parameters, error) {
 }
 
 func onCard(ctx context.Context, e *synth.Exponents) (*parameters, error) {
-	card, err := setup.OpenFirst()
+	card, err := ondevice.OpenFirst()
 	if err != nil {
 		return nil, err
 	}

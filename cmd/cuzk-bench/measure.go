@@ -16,8 +16,8 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/synth"
 	"github.com/libcuzk/libcuzk/engine/timeline"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 )
 
 // benchCase is one circuit.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 )
 
 const usage = `Usage: cuzk-gen [flags] PREFIX

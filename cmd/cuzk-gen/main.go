@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 )
 
 func main() {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/libcuzk/libcuzk/engine/sched"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // ErrInternal is a panic that was contained: a bug of ours. A device that

@@ -11,9 +11,9 @@ import (
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/cpu"
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/engine/gv"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/gv"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/tests/golden"
 )
 

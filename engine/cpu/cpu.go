@@ -35,10 +35,10 @@ import (
 	"sync"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/cpu/mem"
-	"github.com/libcuzk/libcuzk/engine/cpu/ntt"
+	"github.com/libcuzk/libcuzk/engine/cpu/internal/ntt"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
 )
 
 // Options say how the processor is used.
@@ -90,11 +90,11 @@ func (p *provider) Open(ordinal int) (backend.Device, error) {
 type Device struct {
 	info    backend.Info
 	workers int
-	pool    mem.Pool
+	pool    hostmem.Pool
 
 	g1      func(workers int) summerG1
 	g2      func(workers int) summerG2
-	newPlan func(*mem.Pool, int) (ntt.Plan, error)
+	newPlan func(*hostmem.Pool, int) (ntt.Plan, error)
 
 	mu      sync.Mutex
 	closed  bool                     // guarded by mu

@@ -3,8 +3,8 @@ package cpu_test
 import (
 	"testing"
 
-	"github.com/libcuzk/libcuzk/engine/backend/backendtest"
 	"github.com/libcuzk/libcuzk/engine/cpu"
+	"github.com/libcuzk/libcuzk/internal/backendtest"
 )
 
 func TestConformance(t *testing.T) {

@@ -3,9 +3,9 @@ package cpu
 import (
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 
-	"github.com/libcuzk/libcuzk/engine/cpu/curve"
-	"github.com/libcuzk/libcuzk/engine/cpu/msm"
-	"github.com/libcuzk/libcuzk/engine/cpu/ntt"
+	"github.com/libcuzk/libcuzk/engine/cpu/internal/curve"
+	"github.com/libcuzk/libcuzk/engine/cpu/internal/msm"
+	"github.com/libcuzk/libcuzk/engine/cpu/internal/ntt"
 )
 
 // costG2 is what an addition in G2 costs beside one in G1.

@@ -1,8 +1,8 @@
 package cpu
 
 import (
-	"github.com/libcuzk/libcuzk/engine/cpu/curve"
-	"github.com/libcuzk/libcuzk/engine/cpu/ntt"
+	"github.com/libcuzk/libcuzk/engine/cpu/internal/curve"
+	"github.com/libcuzk/libcuzk/engine/cpu/internal/ntt"
 )
 
 // choose picks the fastest code that the processor has the instructions for.

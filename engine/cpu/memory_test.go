@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/cpu/mem"
-	"github.com/libcuzk/libcuzk/engine/cpu/ntt"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/engine/cpu/internal/ntt"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
 )
 
 // TestMemoryOfAJob checks the formula of the package comment for a job whose
@@ -114,14 +114,14 @@ func TestASetThatCannotBeLoadedIsForgotten(t *testing.T) {
 
 	full := errors.New("full")
 	makePlan := d.newPlan
-	d.newPlan = func(*mem.Pool, int) (ntt.Plan, error) { return nil, full }
+	d.newPlan = func(*hostmem.Pool, int) (ntt.Plan, error) { return nil, full }
 	require.ErrorIs(t, d.Load(t.Context(), params), full)
 	assert.Empty(t, d.loaded)
 	assert.Empty(t, d.plans)
 
 	d.newPlan = makePlan
 	require.NoError(t, d.Load(t.Context(), params))
-	d.newPlan = func(*mem.Pool, int) (ntt.Plan, error) { return nil, full }
+	d.newPlan = func(*hostmem.Pool, int) (ntt.Plan, error) { return nil, full }
 	require.NoError(t, d.Load(t.Context(), params), "the tables are there")
 	assert.Len(t, d.loaded, 1)
 	d.Drop(params)

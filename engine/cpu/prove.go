@@ -11,12 +11,12 @@ import (
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/engine/cpu/mem"
-	"github.com/libcuzk/libcuzk/engine/cpu/msm"
-	"github.com/libcuzk/libcuzk/engine/cpu/ntt"
-	"github.com/libcuzk/libcuzk/engine/cpu/par"
+	"github.com/libcuzk/libcuzk/engine/cpu/internal/msm"
+	"github.com/libcuzk/libcuzk/engine/cpu/internal/ntt"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
+	"github.com/libcuzk/libcuzk/internal/par"
 )
 
 // Names of the stages that Prove reports.
@@ -40,7 +40,7 @@ func (d *Device) Prove(ctx context.Context, t *backend.Task) (*groth16.Sums, err
 		return nil, fmt.Errorf("cpu: points: %w", err)
 	}
 
-	h, err := mem.Get[msm.Scalar](&d.pool, groth16.Domain(len(t.Assignment.A)))
+	h, err := hostmem.Get[msm.Scalar](&d.pool, groth16.Domain(len(t.Assignment.A)))
 	if err != nil {
 		return nil, fmt.Errorf("cpu: coefficients of h: %w", err)
 	}

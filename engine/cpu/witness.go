@@ -7,10 +7,10 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
-	"github.com/libcuzk/libcuzk/engine/cpu/mem"
-	"github.com/libcuzk/libcuzk/engine/cpu/msm"
-	"github.com/libcuzk/libcuzk/engine/cpu/par"
+	"github.com/libcuzk/libcuzk/engine/cpu/internal/msm"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
+	"github.com/libcuzk/libcuzk/internal/par"
 )
 
 // vector is a part of the witness, inputs or aux, by class: nearly all scalars
@@ -50,8 +50,8 @@ func (w *witness) release() {
 }
 
 // get takes a buffer that is released with the witness.
-func get[T any](w *witness, pool *mem.Pool, n int) ([]T, error) {
-	b, err := mem.Get[T](pool, n)
+func get[T any](w *witness, pool *hostmem.Pool, n int) ([]T, error) {
+	b, err := hostmem.Get[T](pool, n)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func get[T any](w *witness, pool *mem.Pool, n int) ([]T, error) {
 // points to add up and those to multiply. b serves G1 and G2 alike.
 //
 // Fails with groth16.ErrScalarRange.
-func classify(ctx context.Context, pool *mem.Pool, workers int, a *groth16.Assignment) (*witness, error) {
+func classify(ctx context.Context, pool *hostmem.Pool, workers int, a *groth16.Assignment) (*witness, error) {
 	w := new(witness)
 	if err := w.classify(ctx, pool, workers, a); err != nil {
 		w.release()
@@ -72,7 +72,7 @@ func classify(ctx context.Context, pool *mem.Pool, workers int, a *groth16.Assig
 	return w, nil
 }
 
-func (w *witness) classify(ctx context.Context, pool *mem.Pool, workers int, a *groth16.Assignment) (err error) {
+func (w *witness) classify(ctx context.Context, pool *hostmem.Pool, workers int, a *groth16.Assignment) (err error) {
 	if err := w.scan(ctx, pool, workers, "inputs", a.Inputs, &w.inputs); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (w *witness) classify(ctx context.Context, pool *mem.Pool, workers int, a *
 }
 
 // scan fills in the bitmaps and counts of v.
-func (w *witness) scan(ctx context.Context, pool *mem.Pool, workers int, name string, x []fr.Element, v *vector) error {
+func (w *witness) scan(ctx context.Context, pool *hostmem.Pool, workers int, name string, x []fr.Element, v *vector) error {
 	words := (len(x) + 63) / 64
 	bitmaps, err := get[uint64](w, pool, 2*words)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda"
-	"github.com/libcuzk/libcuzk/cuda/launch"
-	"github.com/libcuzk/libcuzk/cuda/setup"
 	"github.com/libcuzk/libcuzk/engine"
-	"github.com/libcuzk/libcuzk/engine/synth"
 	"github.com/libcuzk/libcuzk/engine/timeline"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/circuits/ondevice"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
+	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/vram"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
@@ -82,7 +82,7 @@ func (c budgeted) run(t *testing.T) {
 // madeCircuit is a circuit whose parameters lie in host memory.
 type madeCircuit struct {
 	*synth.Circuit
-	set *setup.Set
+	set *ondevice.Set
 }
 
 // madeOnCard makes a circuit and, in a context that is gone when it returns,
@@ -91,7 +91,7 @@ func madeOnCard(t *testing.T, shape synth.Shape, seed uint64) *madeCircuit {
 	t.Helper()
 	c, err := synth.New(shape, seed)
 	require.NoError(t, err)
-	card, err := setup.OpenFirst()
+	card, err := ondevice.OpenFirst()
 	require.NoError(t, err)
 	set, err := card.Points(t.Context(), c.Exponents())
 	require.NoError(t, errors.Join(err, card.Close()))

@@ -42,7 +42,7 @@ done
 # shellcheck disable=SC2086 # options are words
 "$nvcc" -std=c++17 $gencode --fatbin -o "$out/fault.fatbin" tests/gpu/fault/fault.cu
 
-for package in cuda/launch cuda/setup cuda tests/gpu; do
+for package in internal/launch internal/circuits/ondevice cuda tests/gpu; do
     program "$(basename "$package").test" "$package" test -c
 done
 

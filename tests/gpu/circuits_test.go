@@ -10,7 +10,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda"
 	"github.com/libcuzk/libcuzk/engine"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 )
 
 // comparedUpTo is the largest domain whose proofs are compared with the CPU

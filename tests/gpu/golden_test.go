@@ -8,7 +8,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda"
 	"github.com/libcuzk/libcuzk/engine"
-	"github.com/libcuzk/libcuzk/engine/gv"
+	"github.com/libcuzk/libcuzk/internal/circuits/gv"
 	"github.com/libcuzk/libcuzk/tests/golden"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda"
 	"github.com/libcuzk/libcuzk/engine"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 )
 
 // held is what this process holds.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda"
 	"github.com/libcuzk/libcuzk/engine"
-	"github.com/libcuzk/libcuzk/engine/gv"
-	"github.com/libcuzk/libcuzk/engine/synth"
-	"github.com/libcuzk/libcuzk/engine/vram"
+	"github.com/libcuzk/libcuzk/internal/circuits/gv"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
+	"github.com/libcuzk/libcuzk/internal/vram"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 	"github.com/libcuzk/libcuzk/tests/golden"
 )

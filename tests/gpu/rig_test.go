@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda"
-	"github.com/libcuzk/libcuzk/cuda/cudatest"
-	"github.com/libcuzk/libcuzk/cuda/setup"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/cpu"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/ondevice"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
+	"github.com/libcuzk/libcuzk/internal/cudatest"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
@@ -47,7 +47,7 @@ type rig struct {
 	closed   bool            // by the test itself
 	fallback engine.Fallback // of start
 
-	card *setup.Card // makes parameters; nil until the first
+	card *ondevice.Card // makes parameters; nil until the first
 }
 
 func open(t *testing.T, o cuda.Options) *rig {
@@ -117,10 +117,10 @@ func (r *rig) circuit(shape synth.Shape, seed uint64) *circuit {
 }
 
 // setup is a context beside the engine's, for parameters.
-func (r *rig) setup() *setup.Card {
+func (r *rig) setup() *ondevice.Card {
 	r.t.Helper()
 	if r.card == nil {
-		card, err := setup.OpenFirst()
+		card, err := ondevice.OpenFirst()
 		require.NoError(r.t, err)
 		r.t.Cleanup(func() { assert.NoError(r.t, card.Close()) })
 		r.card = card

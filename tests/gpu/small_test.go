@@ -7,7 +7,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda"
 	"github.com/libcuzk/libcuzk/engine"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 )
 
 // Small proofs that launch every kernel of the hot path: what compute-sanitizer

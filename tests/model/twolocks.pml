@@ -1,6 +1,6 @@
 /*
  * Two locks, three turns and fences on one device. docs/two-locks.md has the
- * argument and the words; engine/sched and engine/vram are the code.
+ * argument and the words; internal/sched and internal/vram are the code.
  *
  * WORKERS workers take jobs in any order (which covers every priority and
  * every way of ageing) and carry each through claim, upload, compute and

@@ -13,7 +13,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/engine/synth"
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 )
 
 // Circuit is one circuit of the sweep.

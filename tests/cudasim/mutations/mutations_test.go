@@ -33,7 +33,7 @@ var (
 	proofs  = []string{"-run", "TestGoldenProofs|TestGeneratedCircuits|TestWorkersWithinABudget", "./cuda"}
 	tiles   = []string{"-run", "TestGoldenProofsStreamed|TestGeneratedCircuitsStreamed", "./cuda"}
 	jobs    = []string{"-run", "TestSchedules", "./tests/cudasim/jobs"}
-	kernels = []string{"-run", "NTT|MSM|Ones|Sort", "./cuda/launch"}
+	kernels = []string{"-run", "NTT|MSM|Ones|Sort", "./internal/launch"}
 )
 
 var mutations = map[string]mutation{
@@ -42,7 +42,7 @@ var mutations = map[string]mutation{
 		proofs, "cudasim: order",
 	},
 	"kernels do not wait for the job's uploads": {
-		"engine/sched/ticket.go", "return s.orderLocked(Compute, t.uploads)", "return nil",
+		"internal/sched/ticket.go", "return s.orderLocked(Compute, t.uploads)", "return nil",
 		proofs, "cudasim: order",
 	},
 	"a round's values overwrite the list before the kernels have read it": {
@@ -73,7 +73,7 @@ var mutations = map[string]mutation{
 		proofs, "cudasim: order",
 	},
 	"a block's fence leaves the compute stream out": {
-		"engine/sched/ticket.go", "if !touched.has(st) {", "if !touched.has(st) || st == Compute {",
+		"internal/sched/ticket.go", "if !touched.has(st) {", "if !touched.has(st) || st == Compute {",
 		jobs, "cudasim: ",
 	},
 	"a pinned buffer is filled again before its copy has run": {
@@ -170,7 +170,7 @@ func root(t *testing.T) string {
 func copyOf(t *testing.T, root string) string {
 	t.Helper()
 	tree := t.TempDir()
-	for _, part := range []string{"go.mod", "go.sum", "cuda", "engine", "tests/cudasim", "tests/golden"} {
+	for _, part := range []string{"go.mod", "go.sum", "cuda", "engine", "internal", "tests/cudasim", "tests/golden"} {
 		err := filepath.WalkDir(filepath.Join(root, part), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || filepath.Ext(path) == ".fatbin" {
 				return err

@@ -1,0 +1,173 @@
+package ondevice
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/internal/circuits/synth"
+	"github.com/libcuzk/libcuzk/internal/cudatest"
+	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/tests/cudasim"
+)
+
+// onCard reports whether tests run on a card: CUZK_REQUIRE_GPU=1.
+func onCard() bool { return os.Getenv(cudatest.RequireVariable) == "1" }
+
+// open opens the card, or the simulator, which is nil on a card.
+func open(t testing.TB, c cudasim.Config) (*Card, *cudasim.Sim) {
+	t.Helper()
+	var sim *cudasim.Sim
+	if !onCard() {
+		c.Declared = true
+		sim = cudasim.New(t, c)
+	}
+	card, err := Open(cudatest.Device(t))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, card.Close())
+		require.NoError(t, card.Close(), "closing twice is closing once")
+	})
+	return card, sim
+}
+
+var shapes = map[string]synth.Shape{
+	"one row, every section but a empty": {Rows: 1, Inputs: 1},
+	"no aux":                             {Rows: 5, Inputs: 3, BInputs: 1},
+	"all dense":                          synth.Dense(33, 2),
+	"as in a PoRep":                      synth.PoRepLike(100, 3),
+	"repeated points": {Rows: 40, Inputs: 1, Aux: 60, AAux: 0.5, BAux: 0.5, BOne: true,
+		Duplicates: 0.8, DuplicateGroup: 3},
+}
+
+func exponents(t testing.TB, shape synth.Shape) *synth.Exponents {
+	t.Helper()
+	circuit, err := synth.New(shape, 7)
+	require.NoError(t, err)
+	return circuit.Exponents()
+}
+
+func TestPointsAreThoseOfTheCPU(t *testing.T) {
+	card, _ := open(t, cudasim.Config{})
+	card.maxPoints = 16 // several pieces a lane
+	if onCard() {
+		card.maxPoints = maxPoints
+		shapes["larger"] = synth.PoRepLike(1<<14-3, 40)
+	}
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			e := exponents(t, shape)
+			if len(e.H) > 0 {
+				e.H[0].SetZero() // a point at infinity
+			}
+			set, err := card.Points(t.Context(), e)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, set.Free()) }()
+			want := e.Points()
+			requireSame(t, want.H, set.Points.H, "h")
+			requireSame(t, want.L, set.Points.L, "l")
+			requireSame(t, want.A, set.Points.A, "a")
+			requireSame(t, want.BG1, set.Points.BG1, "b_g1")
+			requireSame(t, want.BG2, set.Points.BG2, "b_g2")
+			assert.Equal(t, e.VerifyingKey(), set.Key)
+			_, err = set.Params()
+			require.NoError(t, err)
+		})
+	}
+}
+
+func requireSame[P bls.G1Affine | bls.G2Affine](t *testing.T, want, got []P, what string) {
+	t.Helper()
+	require.Equal(t, len(want), len(got), what)
+	for i := range want {
+		require.Equal(t, want[i], got[i], "%s, point %d", what, i)
+	}
+}
+
+func TestFilesAreThoseOfTheCPU(t *testing.T) {
+	card, _ := open(t, cudasim.Config{})
+	card.maxPoints = 32
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			circuit, err := synth.New(shape, 7)
+			require.NoError(t, err)
+			var want bytes.Buffer
+			require.NoError(t, circuit.WriteParams(&want))
+
+			path := filepath.Join(t.TempDir(), "set.params")
+			f, err := os.Create(path)
+			require.NoError(t, err)
+			require.NoError(t, card.Write(t.Context(), f, circuit.Exponents()))
+			require.NoError(t, f.Close())
+			got, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.True(t, bytes.Equal(want.Bytes(), got), "%d bytes expected, %d written", want.Len(), len(got))
+		})
+	}
+}
+
+// failing is a file on a full disk.
+type failing struct{}
+
+var errFull = errors.New("the disk is full")
+
+func (failing) WriteAt(b []byte, at int64) (int, error) {
+	if at > 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+func TestFailuresAreToldAndLeaveNothing(t *testing.T) {
+	card, sim := open(t, cudasim.Config{})
+	e := exponents(t, synth.Dense(20, 2))
+	require.ErrorIs(t, card.Write(t.Context(), failing{}, e), errFull)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := card.Points(ctx, e)
+	require.ErrorIs(t, err, context.Canceled)
+
+	if sim != nil {
+		for _, call := range []string{"cuMemHostAlloc", "cuMemAlloc", "cuMemcpyDtoHAsync"} {
+			sim.Fault(cudasim.Fault{Call: call, Nth: 1, Code: int(driver.ErrorOutOfMemory)})
+			_, err = card.Points(t.Context(), e)
+			require.True(t, driver.Is(err, driver.ErrorOutOfMemory), "%s: %v", call, err)
+			require.ErrorContains(t, err, call)
+			sim.ClearFaults()
+		}
+	}
+	set, err := card.Points(t.Context(), e)
+	require.NoError(t, err, "and the next call works")
+	require.NoError(t, set.Free())
+}
+
+// On a card: how long the two halves of a PoRep's parameters take.
+func TestTimes(t *testing.T) {
+	if !onCard() {
+		t.Skip("the simulator's times say nothing; CUZK_REQUIRE_GPU=1 runs this on a card")
+	}
+	card, _ := open(t, cudasim.Config{})
+	for _, log := range []int{18, 20, 22, 24} {
+		start := time.Now()
+		circuit, err := synth.New(synth.PoRepLike(1<<log-1<<log/50, 40), 1)
+		require.NoError(t, err)
+		drawn := time.Now()
+		e := circuit.Exponents()
+		evaluated := time.Now()
+		set, err := card.Points(t.Context(), e)
+		require.NoError(t, err)
+		made := time.Now()
+		t.Logf("2^%d: circuit %.2f s, exponents %.2f s, points %.2f s for %d MiB", log, drawn.Sub(start).Seconds(),
+			evaluated.Sub(drawn).Seconds(), made.Sub(evaluated).Seconds(), len(set.memory)>>20)
+		require.NoError(t, set.Free())
+	}
+}
