@@ -171,7 +171,7 @@ tests() {
     step "go test" env CUZK_REQUIRE_CUDASIM=1 CUZK_SCHED_JOBS=3000 CUZK_EMBED_SECONDS=30 go test -timeout 30m ./...
     step "go test -race" go test -race -short -timeout 30m ./engine/... ./capi/... \
         ./internal/{circuits/gv,circuits/synth,hostmem,par,sched,settings,vram}/...
-    step "go test -race, lost cards" env CUZK_REQUIRE_CUDASIM=1 go test -race -timeout 30m -run 'Lost|Reset|Drop|Recover|Pinned|Cancelled' ./cuda
+    step "go test -race, lost devices" env CUZK_REQUIRE_CUDASIM=1 go test -race -timeout 30m -run 'Lost|Reset|Drop|Recover|Pinned|Cancelled' ./cuda
     step "lock check" env CUZK_SCHED_JOBS=3000 go test -timeout 30m -tags cuzk_lockcheck ./internal/sched
     step model tests/model/run.sh
     fuzz
