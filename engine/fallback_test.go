@@ -66,72 +66,73 @@ func TestFallback(t *testing.T) {
 			assert.NoError(t, job.Load().WaitRows(soon(t)))
 		})
 	}
+}
 
-	t.Run("an error after the move tells of the loss too", func(t *testing.T) {
-		gpus, processor := newScripted(backend.CUDA, 1), newScripted(backend.CPU, 1)
-		gpus.losing = all
-		processor.script = func(context.Context, *backend.Task) error { return ErrOption }
-		b := newBench(t, Config{Providers: []backend.Provider{gpus, processor}, Fallback: FallbackCPU})
-		_, err := b.start(t, 1, any1()).Wait(soon(t))
-		require.ErrorIs(t, err, ErrOption)
-		assert.NotErrorIs(t, err, sched.ErrDeviceLost)
-		assert.ErrorContains(t, err, "moved here after: sched: device is lost until it is reset: scripted failure")
-	})
+func TestErrorAfterAMoveTellsOfTheLoss(t *testing.T) {
+	gpus, processor := newScripted(backend.CUDA, 1), newScripted(backend.CPU, 1)
+	gpus.losing = func(int) bool { return true }
+	processor.script = func(context.Context, *backend.Task) error { return ErrOption }
+	b := newBench(t, Config{Providers: []backend.Provider{gpus, processor}, Fallback: FallbackCPU})
+	_, err := b.start(t, 1, any1()).Wait(soon(t))
+	require.ErrorIs(t, err, ErrOption)
+	assert.NotErrorIs(t, err, sched.ErrDeviceLost)
+	assert.ErrorContains(t, err, "moved here after: sched: device is lost until it is reset: scripted failure")
+}
 
-	t.Run("a device that loses partitions gets no more of them, until one is proved there", func(t *testing.T) {
-		gpus := newScripted(backend.CUDA, 2)
-		var losing atomic.Bool
-		losing.Store(true)
-		gpus.losing = func(ordinal int) bool { return losing.Load() && ordinal == 0 }
-		b := newBench(t, Config{Providers: []backend.Provider{gpus}})
-		prove := func(device int) {
-			opt := any1()
-			opt.Device = device
-			_, err := b.start(t, 1, opt).Wait(soon(t))
-			require.NoError(t, err)
-		}
-		done := func() uint64 { return b.Metrics().Devices[0].Outcomes[OutcomeDone] }
-		prove(AnyDevice) // moved
-		losing.Store(false)
-		prove(AnyDevice)
-		assert.Zero(t, done(), "the second went straight to the other device")
-		prove(0)
-		prove(AnyDevice)
-		assert.EqualValues(t, 2, done())
-		assert.EqualValues(t, 1, b.Metrics().Devices[0].Moved)
-	})
-
-	t.Run("a job that is cancelled while it moves ends", func(t *testing.T) {
-		gpus := newScripted(backend.CUDA, 2)
-		hold := make(chan struct{})
-		gpus.losing = func(ordinal int) bool {
-			if ordinal == 0 {
-				<-hold
-			}
-			return ordinal == 0
-		}
-		gpus.script = untilCancelled // keeps device 1's only worker busy
-		b := newBench(t, Config{Providers: []backend.Provider{gpus}, Workers: 1})
+// A device that loses partitions gets no more of them, until one is proved there.
+func TestDeviceThatLosesPartitionsIsAvoided(t *testing.T) {
+	gpus := newScripted(backend.CUDA, 2)
+	var losing atomic.Bool
+	losing.Store(true)
+	gpus.losing = func(ordinal int) bool { return losing.Load() && ordinal == 0 }
+	b := newBench(t, Config{Providers: []backend.Provider{gpus}})
+	prove := func(device int) {
 		opt := any1()
-		opt.Device = 1
-		busy := b.start(t, 1, opt)
-		<-gpus.begun
-		moving := b.start(t, 1, any1())
-		<-gpus.begun
-		go moving.Cancel() // at some time while it moves
-		close(hold)
-		_, err := moving.Wait(soon(t))
-		require.ErrorIs(t, err, ErrCancelled)
-		busy.Cancel()
-		_, err = busy.Wait(soon(t))
-		require.ErrorIs(t, err, ErrCancelled)
-		for _, d := range b.devices {
-			assert.Zero(t, d.load.Load())
-		}
-	})
+		opt.Device = device
+		_, err := b.start(t, 1, opt).Wait(soon(t))
+		require.NoError(t, err)
+	}
+	done := func() uint64 { return b.Metrics().Devices[0].Outcomes[OutcomeDone] }
+	prove(AnyDevice) // moved
+	losing.Store(false)
+	prove(AnyDevice)
+	assert.Zero(t, done(), "the second went straight to the other device")
+	prove(0)
+	prove(AnyDevice)
+	assert.EqualValues(t, 2, done())
+	assert.EqualValues(t, 1, b.Metrics().Devices[0].Moved)
+}
 
-	t.Run("a fallback that is none of the three", func(t *testing.T) {
-		_, err := New(Config{Providers: []backend.Provider{newScripted(backend.CPU, 1)}, Fallback: 3})
-		require.ErrorIs(t, err, ErrOption)
-	})
+func TestCancelledWhileItMoves(t *testing.T) {
+	gpus := newScripted(backend.CUDA, 2)
+	hold := make(chan struct{})
+	gpus.losing = func(ordinal int) bool {
+		if ordinal == 0 {
+			<-hold
+		}
+		return ordinal == 0
+	}
+	gpus.script = untilCancelled // keeps device 1's only worker busy
+	b := newBench(t, Config{Providers: []backend.Provider{gpus}, Workers: 1})
+	opt := any1()
+	opt.Device = 1
+	busy := b.start(t, 1, opt)
+	<-gpus.begun
+	moving := b.start(t, 1, any1())
+	<-gpus.begun
+	go moving.Cancel() // at some time while it moves
+	close(hold)
+	_, err := moving.Wait(soon(t))
+	require.ErrorIs(t, err, ErrCancelled)
+	busy.Cancel()
+	_, err = busy.Wait(soon(t))
+	require.ErrorIs(t, err, ErrCancelled)
+	for _, d := range b.devices {
+		assert.Zero(t, d.load.Load())
+	}
+}
+
+func TestFallbackThatIsNoneOfTheThree(t *testing.T) {
+	_, err := New(Config{Providers: []backend.Provider{newScripted(backend.CPU, 1)}, Fallback: 3})
+	require.ErrorIs(t, err, ErrOption)
 }

@@ -18,6 +18,8 @@ import (
 // Source is where the numbers come from: an *engine.Engine.
 type Source interface{ Metrics() engine.Metrics }
 
+var _ Source = (*engine.Engine)(nil)
+
 // Text is all metrics of an engine in Prometheus' text format.
 func Text(s Source) ([]byte, error) {
 	registry := prometheus.NewRegistry()

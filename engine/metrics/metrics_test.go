@@ -109,7 +109,3 @@ func TestDocumentation(t *testing.T) {
 		assert.Contains(t, string(page), "`"+u.name+"`")
 	}
 }
-
-func TestAnEngineIsASource(t *testing.T) {
-	var _ Source = (*engine.Engine)(nil)
-}
