@@ -43,7 +43,7 @@ type madePoints struct {
 	n     int
 }
 
-func open(t *testing.T) *rig {
+func open(t testing.TB) *rig {
 	t.Helper()
 	if !onCard() {
 		readSources(t)
@@ -54,7 +54,7 @@ func open(t *testing.T) *rig {
 
 // readSources makes go test run again when a kernel source has changed: it
 // remembers what a test reads itself, not what the compiler it starts reads.
-func readSources(t *testing.T) {
+func readSources(t testing.TB) {
 	t.Helper()
 	sources, err := filepath.Glob("../../cuda/kernels/*/*.cu*")
 	require.NoError(t, err)

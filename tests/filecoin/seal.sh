@@ -123,7 +123,7 @@ build() {
     params_program
     library
     driver_stand_in
-    CUZK_LIB_DIR=$work/lib CUZK_LINK=dynamic CUDA_LIBRARY_PATH=${driver%/lib64} PATH="$here/stand-in:$PATH" \
+    CUZK_LIB_DIR=$work/lib CUZK_LINK=dynamic CUDA_LIBRARY_PATH=${driver%/lib64} PATH="$here/fake:$PATH" \
         api_test api --features cuda-supraseal
 }
 

@@ -11,7 +11,7 @@
 # --from and --to are the logarithms of the smallest and largest domain of `circuits`.
 set -u
 
-standard="info golden messages small kernels ondevice jobs circuits budget leaks lost neighbours hostmemory memcheck racecheck times"
+standard="info golden messages small kernels operations ondevice jobs circuits budget leaks lost neighbours hostmemory memcheck racecheck times"
 # Also: cards (two cards: one that breaks, and how much faster both are), staging (locks beside 16 copying goroutines and the default), device (tests of package cuda), kerneltimes (time of each kernel), large (2^26 and 2^27), capped (2^27 within 16 GiB), initcheck, synccheck
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -130,7 +130,8 @@ run_section() {
     messages) tests 60 gpu.test -test.run '^(TestWithoutAGPU|TestTooSmall)' ;;
     small) tests 30 gpu.test -test.run '^TestSmallProofs$' ;;
     kernels) tests 300 launch.test ;;
-    ondevice) tests 90 ondevice.test ;;
+    operations) tests 200 launch.test -test.run '^$' -test.bench . -test.benchtime 2x ;;
+    ondevice) tests 90 ondevice.test -test.bench . -test.benchtime 1x ;;
     device) tests 300 cuda.test ;;
     jobs) tests 120 gpu.test -test.run '^(TestWitnesses|TestDifferent)' ;;
     circuits) tests 300 gpu.test -test.run '^TestCircuits$' -smallest "$from" -largest "$to" ;;
@@ -207,7 +208,8 @@ for section in $sections; do
     lost) echo "$part" | grep -oE '(illegal|misaligned|assertion|trap)[a-z ]*: the (driver says|job says|outcome is): .{0,300}|before \{.*' ;;
     neighbours) echo "$part" | grep -oE 'neighbours_test.go:[0-9]+: .{0,300}' ;;
     hostmemory) echo "$part" | grep -oE 'the outcome is: .{0,300}' ;;
-    ondevice) echo "$part" | grep -oE '2\^[0-9]+: circuit.*' ;;
+    operations) echo "$part" | grep '^Benchmark.*ms' | tr -s ' \t' ' ' ;;
+    ondevice) echo "$part" | grep '^Benchmark.*s/op' | tr -s ' \t' ' ' ;;
     circuits) echo "$part" | grep -oE '2\^[0-9]+: [0-9]+ kinds.*' | tail -n 5 ;;
     budget) echo "$part" | grep -oE '^timeline .*|2\^[0-9]+: [0-9]+ partitions.*|one job needs.*|vram: job needs.*|^  (window|GPU idle|uploads).*|^ +(memory|compute) lock .*' ;;
     leaks) echo "$part" | grep -oE 'before \{.*' ;;

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -150,24 +151,30 @@ func TestFailuresAreToldAndLeaveNothing(t *testing.T) {
 	require.NoError(t, set.Free())
 }
 
-// On a card: how long the two halves of a PoRep's parameters take.
-func TestTimes(t *testing.T) {
-	if !onCard() {
-		t.Skip("the simulator's times say nothing; CUZK_REQUIRE_GPU=1 runs this on a card")
+// BenchmarkPoints makes the points of a PoRep's parameters and reports, in
+// seconds, what goes before: the circuit, and the exponents of its points.
+func BenchmarkPoints(b *testing.B) {
+	card, _ := open(b, cudasim.Config{})
+	logs := []int{8}
+	if onCard() {
+		logs = []int{18, 20, 22, 24}
 	}
-	card, _ := open(t, cudasim.Config{})
-	for _, log := range []int{18, 20, 22, 24} {
-		start := time.Now()
-		circuit, err := synth.New(synth.PoRepLike(1<<log-1<<log/50, 40), 1)
-		require.NoError(t, err)
-		drawn := time.Now()
-		e := circuit.Exponents()
-		evaluated := time.Now()
-		set, err := card.Points(t.Context(), e)
-		require.NoError(t, err)
-		made := time.Now()
-		t.Logf("2^%d: circuit %.2f s, exponents %.2f s, points %.2f s for %d MiB", log, drawn.Sub(start).Seconds(),
-			evaluated.Sub(drawn).Seconds(), made.Sub(evaluated).Seconds(), len(set.memory)>>20)
-		require.NoError(t, set.Free())
+	for _, log := range logs {
+		b.Run(fmt.Sprintf("2^%d", log), func(b *testing.B) {
+			start := time.Now()
+			circuit, err := synth.New(synth.PoRepLike(1<<log-1<<log/50, 40), 1)
+			require.NoError(b, err)
+			drawn := time.Now()
+			e := circuit.Exponents()
+			evaluated := time.Now()
+			for b.Loop() {
+				set, err := card.Points(b.Context(), e)
+				require.NoError(b, err)
+				b.SetBytes(int64(len(set.memory)))
+				require.NoError(b, set.Free())
+			}
+			b.ReportMetric(drawn.Sub(start).Seconds(), "circuit-s")
+			b.ReportMetric(evaluated.Sub(drawn).Seconds(), "exponents-s")
+		})
 	}
 }
