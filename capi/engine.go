@@ -2,15 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"strings"
 	"sync"
 
-	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine"
-	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/timeline"
 	"github.com/libcuzk/libcuzk/internal/settings"
 )
@@ -65,11 +62,7 @@ func newEngine() (*engine.Engine, error) {
 
 // builtIn says what the back ends of this build are, for people.
 func builtIn() string {
-	gpu := "cuda"
 	// Without the variables the kernels that are built in count.
 	_ = refreshEnvironment()
-	if _, err := image.Find(); err != nil {
-		gpu = "cuda without kernels"
-	}
-	return fmt.Sprintf("%s, %s", backend.CPU, gpu)
+	return settings.BuiltIn()
 }

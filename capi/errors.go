@@ -13,18 +13,10 @@ import (
 	"runtime/debug"
 	"unsafe"
 
-	"github.com/libcuzk/libcuzk/cuda"
-	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine"
-	"github.com/libcuzk/libcuzk/engine/cpu"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/engine/timeline"
-	"github.com/libcuzk/libcuzk/internal/driver"
-	"github.com/libcuzk/libcuzk/internal/hostmem"
-	"github.com/libcuzk/libcuzk/internal/sched"
-	"github.com/libcuzk/libcuzk/internal/settings"
-	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
 type status = C.cuzk_status
@@ -73,11 +65,9 @@ var statuses = []struct {
 	{engine.ErrInternal, C.CUZK_ERR_INTERNAL},
 	{engine.ErrClosed, C.CUZK_ERR_CLOSED},
 	{engine.ErrCancelled, C.CUZK_ERR_CANCELLED},
-	{engine.ErrReleased, C.CUZK_ERR_HANDLE},
 	{engine.ErrNoDevice, C.CUZK_ERR_NO_DEVICE},
 	{engine.ErrUnsatisfied, C.CUZK_ERR_UNSATISFIED},
 	{engine.ErrOption, C.CUZK_ERR_VALUE},
-	{settings.ErrInvalid, C.CUZK_ERR_VALUE},
 	{timeline.ErrRecording, C.CUZK_ERR_VALUE},
 	{timeline.ErrNotRecording, C.CUZK_ERR_VALUE},
 	{timeline.ErrFile, C.CUZK_ERR_FILE_IO},
@@ -92,7 +82,6 @@ var statuses = []struct {
 	{groth16.ErrDeltaIdentity, C.CUZK_ERR_FILE_INFINITY},
 
 	{srs.ErrChanged, C.CUZK_ERR_FILE_CHANGED},
-	{srs.ErrMemory, C.CUZK_ERR_HOST_MEMORY},
 	{srs.ErrRead, C.CUZK_ERR_FILE_IO},
 	{srs.ErrTruncated, C.CUZK_ERR_FILE_TRUNCATED},
 	{srs.ErrCounts, C.CUZK_ERR_FILE_COUNTS},
@@ -104,20 +93,11 @@ var statuses = []struct {
 	{srs.ErrInfinity, C.CUZK_ERR_FILE_INFINITY},
 	{srs.ErrReleased, C.CUZK_ERR_HANDLE},
 
-	{cuda.ErrBudget, C.CUZK_ERR_DEVICE_MEMORY},
-	{cuda.ErrFull, C.CUZK_ERR_DEVICE_MEMORY},
-	{cuda.ErrClosed, C.CUZK_ERR_CLOSED},
-	{cpu.ErrClosed, C.CUZK_ERR_CLOSED},
-	{hostmem.ErrMemory, C.CUZK_ERR_HOST_MEMORY},
-	{sched.ErrDeviceLost, C.CUZK_ERR_DEVICE_LOST},
-	{sched.ErrNoMemory, C.CUZK_ERR_DEVICE_MEMORY},
-	{sched.ErrClosed, C.CUZK_ERR_CLOSED},
-	{sched.ErrQueueClosed, C.CUZK_ERR_CLOSED},
-	{driver.ErrClosed, C.CUZK_ERR_DEVICE_LOST},
-	{driver.ErrOldDriver, C.CUZK_ERR_NO_DEVICE},
-	{image.ErrNone, C.CUZK_ERR_NO_DEVICE},
-
+	{engine.ErrHostMemory, C.CUZK_ERR_HOST_MEMORY},
+	{engine.ErrDeviceLost, C.CUZK_ERR_DEVICE_LOST},
+	{engine.ErrDeviceMemory, C.CUZK_ERR_DEVICE_MEMORY},
 	{context.Canceled, C.CUZK_ERR_CANCELLED},
+	{engine.ErrDevice, C.CUZK_ERR_DEVICE},
 }
 
 // statusOf is the status of an error; CUZK_ERR_INTERNAL if it is in no table,
@@ -127,16 +107,6 @@ func statusOf(err error) status {
 		if errors.Is(err, s.err) {
 			return s.status
 		}
-	}
-	var tooLarge *vram.TooLargeError
-	var call *driver.Error
-	switch {
-	case errors.As(err, &tooLarge), driver.Is(err, driver.ErrorOutOfMemory):
-		return C.CUZK_ERR_DEVICE_MEMORY
-	case driver.Sticky(err):
-		return C.CUZK_ERR_DEVICE_LOST
-	case errors.As(err, &call):
-		return C.CUZK_ERR_DEVICE
 	}
 	return C.CUZK_ERR_INTERNAL
 }

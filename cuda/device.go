@@ -15,6 +15,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine/timeline"
 	"github.com/libcuzk/libcuzk/internal/driver"
 	"github.com/libcuzk/libcuzk/internal/sched"
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
 const (
@@ -34,10 +35,7 @@ const (
 
 // ErrBudget is returned by Open for a budget, or a card, that the context alone
 // exceeds.
-var ErrBudget = errors.New("cuda: the memory budget is too small")
-
-// ErrClosed is returned once a device is closed.
-var ErrClosed = errors.New("cuda: device is closed")
+var ErrBudget = sentinel.New(backend.ErrDeviceMemory, "cuda: the memory budget is too small")
 
 // device is one opened card.
 type device struct {
@@ -119,7 +117,7 @@ func (d *device) begin() (done func(), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, fmt.Errorf("%w: %s", ErrClosed, named(d.card))
+		return nil, fmt.Errorf("cuda: %s: %w", named(d.card), backend.ErrClosed)
 	}
 	if gone := d.gone.Load(); gone != nil {
 		return nil, gone
@@ -136,7 +134,8 @@ func (d *device) known() []*cardSet {
 }
 
 // Close implements backend.Device.
-func (d *device) Close() error {
+func (d *device) Close() (err error) {
+	defer func() { err = ofKind(err) }()
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()

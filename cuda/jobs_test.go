@@ -364,7 +364,7 @@ func TestClosedDevice(t *testing.T) {
 	require.NoError(t, d.Close())
 	require.NoError(t, d.Close(), "closing twice is closing once")
 	_, err := sums(t.Context(), d, p)
-	assert.ErrorIs(t, err, ErrClosed)
+	assert.ErrorIs(t, err, backend.ErrClosed)
 	assert.ErrorContains(t, err, fmt.Sprintf("gpu0 %s", d.card.Name))
-	assert.True(t, errors.Is(d.Load(t.Context(), p.params), ErrClosed))
+	assert.True(t, errors.Is(d.Load(t.Context(), p.params), backend.ErrClosed))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
@@ -45,7 +46,7 @@ func openPatiently(card *driver.Device, images *image.Set, options Options) (bac
 func leastFree(card *driver.Device) uint64 { return fixedOn(card) + vram.Granule }
 
 // ErrFull is returned by Open for a card whose memory is in other hands but for our context.
-var ErrFull = errors.New("cuda: nothing is free on the card")
+var ErrFull = sentinel.New(backend.ErrDeviceMemory, "cuda: nothing is free on the card")
 
 // enough refuses to plan with what is free if that is nothing.
 func enough(free uint64, card *driver.Device) error {

@@ -54,7 +54,8 @@ func (d *device) setFor(p *srs.Params) (*cardSet, error) {
 // converted and checked; or, if they have to be streamed, to pinned host memory,
 // and that on the CPU. A set that was evicted since is loaded again by the job
 // that needs it, or streamed.
-func (d *device) Load(ctx context.Context, p *srs.Params) error {
+func (d *device) Load(ctx context.Context, p *srs.Params) (err error) {
+	defer func() { err = ofKind(err) }()
 	done, err := d.begin()
 	if err != nil {
 		return err

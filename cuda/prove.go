@@ -17,7 +17,8 @@ import (
 )
 
 // Prove implements backend.Device.
-func (d *device) Prove(ctx context.Context, task *backend.Task) (*groth16.Sums, error) {
+func (d *device) Prove(ctx context.Context, task *backend.Task) (sums *groth16.Sums, err error) {
+	defer func() { err = ofKind(err) }()
 	var given atomic.Bool // A and B were given back
 	read := func() {
 		if given.CompareAndSwap(false, true) {
@@ -44,7 +45,6 @@ func (d *device) Prove(ctx context.Context, task *backend.Task) (*groth16.Sums, 
 	if err != nil {
 		return nil, err
 	}
-	var sums *groth16.Sums
 	run := func() error {
 		j := &job{device: d, set: r, task: task, read: read}
 		err := j.run(ctx)

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
 // Options are the settings of a Provider. The zero value is usable.
@@ -94,7 +94,7 @@ func (p *Provider) Name() string { return backend.CUDA }
 func (p *Provider) Devices() ([]backend.Info, error) {
 	devices, images, err := p.find()
 	if err != nil {
-		return nil, err
+		return nil, ofKind(err)
 	}
 	infos := make([]backend.Info, len(devices))
 	for i, dev := range devices {
@@ -104,7 +104,7 @@ func (p *Provider) Devices() ([]backend.Info, error) {
 }
 
 // errNoCard is returned by Devices when the driver works and lists no card.
-var errNoCard = errors.New("cuda: the driver lists no device (is CUDA_VISIBLE_DEVICES empty?)")
+var errNoCard = sentinel.New(backend.ErrNoDevice, "cuda: the driver lists no device (is CUDA_VISIBLE_DEVICES empty?)")
 
 func (p *Provider) find() ([]*driver.Device, *image.Set, error) {
 	d, err := driver.Open()
@@ -141,10 +141,11 @@ func info(dev *driver.Device, images *image.Set) backend.Info {
 func (p *Provider) Open(ordinal int) (backend.Device, error) {
 	devices, images, err := p.find()
 	if err != nil {
-		return nil, err
+		return nil, ofKind(err)
 	}
 	if ordinal < 0 || ordinal >= len(devices) {
-		return nil, fmt.Errorf("cuda: device %d: expected 0 to %d", ordinal, len(devices)-1)
+		return nil, fmt.Errorf("cuda: %w: device %d, expected 0 to %d", backend.ErrNoDevice, ordinal, len(devices)-1)
 	}
-	return openPatiently(devices[ordinal], images, p.options)
+	d, err := openPatiently(devices[ordinal], images, p.options)
+	return d, ofKind(err)
 }

@@ -82,7 +82,7 @@ func (d *device) openOnce() (backend.Device, error) {
 	d.opening.Lock()
 	defer d.opening.Unlock()
 	if d.isClosed() {
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	if gone := d.gone.Load(); gone != nil {
 		return nil, gone
@@ -115,9 +115,6 @@ func (d *device) push(p *partition, prio Priority) (*sched.Entry[*partition], er
 	d.mu.Unlock()
 	entry, err := d.queue.Push(p, prio)
 	if err != nil {
-		if errors.Is(err, sched.ErrQueueClosed) {
-			err = ErrClosed
-		}
 		return nil, err
 	}
 	return entry, nil

@@ -66,7 +66,7 @@ func New(cfg Config) (*Engine, error) {
 		e.addDevices(p, infos, cfg.Workers)
 	}
 	if len(e.preferred) == 0 {
-		return nil, fmt.Errorf("%w: no usable device (%s)", ErrNoDevice, strings.Join(e.missing, "; "))
+		return nil, fmt.Errorf("%w: no usable device (%s)", errNoDevice, strings.Join(e.missing, "; "))
 	}
 	if cfg.Timeline != "" {
 		if err := timeline.Start(cfg.Timeline); err != nil {
@@ -140,7 +140,7 @@ func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
-		return ErrClosed
+		return errClosed
 	}
 	e.closed = true
 	running := make([]*Job, 0, len(e.jobs))
@@ -150,7 +150,7 @@ func (e *Engine) Close() error {
 	e.mu.Unlock()
 
 	for _, j := range running {
-		j.stop(ErrClosed)
+		j.stop(errClosed)
 	}
 	e.ended.Wait()
 
@@ -175,7 +175,7 @@ func (e *Engine) begin() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return ErrClosed
+		return errClosed
 	}
 	e.ended.Add(1)
 	return nil
@@ -187,11 +187,11 @@ func (e *Engine) begin() error {
 func (e *Engine) chooseDevice(index int) (*device, error) {
 	if index != AnyDevice {
 		if index < 0 || index >= len(e.devices) {
-			return nil, fmt.Errorf("%w: device %d, expected %d (any) or 0 to %d", ErrNoDevice, index, AnyDevice, len(e.devices)-1)
+			return nil, fmt.Errorf("%w: device %d, expected %d (any) or 0 to %d", errNoDevice, index, AnyDevice, len(e.devices)-1)
 		}
 		d := e.devices[index]
 		if d.info.Unusable != "" {
-			return nil, fmt.Errorf("%w: device %d (%s) cannot be used: %s", ErrNoDevice, index, d.info.Name, d.info.Unusable)
+			return nil, fmt.Errorf("%w: device %d (%s) cannot be used: %s", errNoDevice, index, d.info.Name, d.info.Unusable)
 		}
 		if gone := d.gone.Load(); gone != nil {
 			return nil, fmt.Errorf("engine: device %d (%s) cannot be used: %w", index, d.info.Name, gone)

@@ -12,7 +12,6 @@ import (
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // scripted is a back end whose devices do what a test says: each Prove is
@@ -106,7 +105,7 @@ func (d *scriptedDevice) Prove(ctx context.Context, t *backend.Task) (*groth16.S
 	if d.losing != nil {
 		t.RowsRead()
 		if d.losing(d.ordinal) {
-			return nil, fmt.Errorf("%w: %w", sched.ErrDeviceLost, errScripted)
+			return nil, fmt.Errorf("%w: %w", ErrDeviceLost, errScripted)
 		}
 	}
 	if err := d.script(ctx, t); err != nil {

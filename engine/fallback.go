@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // Fallback says where a partition goes whose device was lost, and lost again
@@ -38,7 +37,7 @@ func (f Fallback) valid() bool { return f >= FallbackGPU && f <= FallbackNone }
 // moveOn gives a partition that d has lost to another device. It reports
 // whether that, not the caller, answers for the partition now.
 func (d *device) moveOn(p *partition, lost error) bool {
-	if !errors.Is(lost, sched.ErrDeviceLost) || p.job.opt.Device != AnyDevice {
+	if !errors.Is(lost, ErrDeviceLost) || p.job.opt.Device != AnyDevice {
 		return false
 	}
 	p.tried = append(p.tried, d)

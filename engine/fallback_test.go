@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // TestFallback proves on devices of which some are lost at every try. Devices
@@ -57,7 +56,7 @@ func TestFallback(t *testing.T) {
 				require.NoError(t, err)
 				assert.EqualValues(t, 1, m[test.done].Outcomes[OutcomeDone])
 			} else {
-				require.ErrorIs(t, err, sched.ErrDeviceLost)
+				require.ErrorIs(t, err, ErrDeviceLost)
 			}
 			for i, d := range m {
 				assert.Equal(t, test.moved[i], d.Moved, "moved away from device %d", i)
@@ -75,8 +74,8 @@ func TestErrorAfterAMoveTellsOfTheLoss(t *testing.T) {
 	b := newBench(t, Config{Providers: []backend.Provider{gpus, processor}, Fallback: FallbackCPU})
 	_, err := b.start(t, 1, any1()).Wait(soon(t))
 	require.ErrorIs(t, err, ErrOption)
-	assert.NotErrorIs(t, err, sched.ErrDeviceLost)
-	assert.ErrorContains(t, err, "moved here after: sched: device is lost until it is reset: scripted failure")
+	assert.NotErrorIs(t, err, ErrDeviceLost)
+	assert.ErrorContains(t, err, "moved here after: device is lost until it is reset: scripted failure")
 }
 
 // A device that loses partitions gets no more of them, until one is proved there.

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // lockedLog is a log that many goroutines write.
@@ -51,7 +50,7 @@ func requireGone(t *testing.T, err error) {
 func assertGone(t *testing.T, err error) bool {
 	t.Helper()
 	var gone *backend.GoneError
-	return assert.ErrorAs(t, err, &gone) && assert.ErrorIs(t, err, sched.ErrDeviceLost) &&
+	return assert.ErrorAs(t, err, &gone) && assert.ErrorIs(t, err, ErrDeviceLost) &&
 		assert.ErrorContains(t, err, "restart the process") && assert.NotErrorIs(t, err, ErrNoDevice)
 }
 

@@ -21,7 +21,7 @@ type hostBlock struct {
 // AllocHost gives host memory outside the Go heap, page aligned and zero. It is
 // pinned if a GPU is used and its driver agrees, and ordinary memory otherwise.
 // It lives until FreeHost, also beyond Close, whatever becomes of the GPU.
-// Errors: ErrOption, hostmem.ErrMemory, ErrClosed.
+// Errors: ErrOption, ErrHostMemory, ErrClosed.
 func (e *Engine) AllocHost(bytes int) ([]byte, error) {
 	if bytes <= 0 {
 		return nil, fmt.Errorf("%w: %d bytes of host memory, expected at least 1", ErrOption, bytes)

@@ -110,8 +110,8 @@ func (e *Engine) newJob(ctx context.Context, set *paramSet, parts []Partition, o
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		j.cancel(ErrClosed)
-		return nil, ErrClosed
+		j.cancel(errClosed)
+		return nil, errClosed
 	}
 	e.jobs[j] = struct{}{}
 	e.ended.Add(1)
@@ -316,7 +316,7 @@ func (j *Job) Wait(ctx context.Context) ([]Proof, error) {
 
 // WaitRows returns nil once no A or B of the job is read any more, whatever
 // its outcome, or ctx's error. A job whose device is lost can then no longer be
-// started anew: it fails with sched.ErrDeviceLost.
+// started anew: it fails with ErrDeviceLost.
 func (j *Job) WaitRows(ctx context.Context) error {
 	for {
 		back, maybe := j.rowsAreBack()

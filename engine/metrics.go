@@ -9,7 +9,6 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
-	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // Metrics are the numbers of an engine, counted since it was made. Package
@@ -67,7 +66,7 @@ func outcomeOf(err error) Outcome {
 		return OutcomeUnsatisfied
 	case errors.Is(err, groth16.ErrScalarRange):
 		return OutcomeInvalid
-	case errors.Is(err, sched.ErrDeviceLost):
+	case errors.Is(err, ErrDeviceLost):
 		return OutcomeLost
 	case errors.Is(err, ErrCancelled), errors.Is(err, ErrClosed):
 		return OutcomeCancelled

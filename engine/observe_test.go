@@ -13,7 +13,6 @@ import (
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/timeline"
-	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 func TestOutcomesAreCounted(t *testing.T) {
@@ -23,7 +22,7 @@ func TestOutcomesAreCounted(t *testing.T) {
 	}{
 		"a proof":                       {nil, OutcomeDone},
 		"a scalar out of range":         {groth16.ErrScalarRange, OutcomeInvalid},
-		"a device that was lost":        {sched.ErrDeviceLost, OutcomeLost},
+		"a device that was lost":        {ErrDeviceLost, OutcomeLost},
 		"anything else that goes wrong": {errScripted, OutcomeFailed},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -187,12 +187,12 @@ func (s *SRS) pin(e *Engine) (*paramSet, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refs == 0 {
-		return nil, ErrReleased
+		return nil, errReleased
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	s.set.pins++
 	return s.set, nil
@@ -203,7 +203,7 @@ func (s *SRS) Retain() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refs == 0 {
-		return ErrReleased
+		return errReleased
 	}
 	s.refs++
 	return nil
@@ -215,7 +215,7 @@ func (s *SRS) Release() error {
 	s.mu.Lock()
 	if s.refs == 0 {
 		s.mu.Unlock()
-		return ErrReleased
+		return errReleased
 	}
 	s.refs--
 	last := s.refs == 0

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/libcuzk/libcuzk/cuda/kernels"
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
 // Variable names a folder of images to take before any other.
@@ -19,7 +20,7 @@ const Variable = "CUZK_KERNELS"
 const FolderBeside = "cuzk-kernels"
 
 // ErrNone is returned by Find when there are no images anywhere.
-var ErrNone = errors.New("no kernel images")
+var ErrNone = sentinel.New(sentinel.ErrNoDevice, "no kernel images")
 
 // Set is a complete set of images.
 type Set struct {

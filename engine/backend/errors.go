@@ -1,15 +1,40 @@
 package backend
 
 import (
-	"errors"
 	"time"
 
-	"github.com/libcuzk/libcuzk/internal/sched"
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
-// ErrInternal is a panic that was contained: a bug of ours. A device that
-// works on goroutines of its own must contain theirs, since nobody else can.
-var ErrInternal = errors.New("internal error")
+// The kinds of errors that devices and providers return, beside those of
+// assignments (package groth16) and of parameter files (package srs). They are
+// matched with errors.Is.
+var (
+	// ErrInternal is a panic that was contained: a bug of ours. A device that
+	// works on goroutines of its own must contain theirs, since nobody else can.
+	ErrInternal = sentinel.ErrInternal
+
+	// ErrClosed is returned once a device is closed.
+	ErrClosed = sentinel.ErrClosed
+
+	// ErrNoDevice means that a provider has no device, and why.
+	ErrNoDevice = sentinel.ErrNoDevice
+
+	// ErrDevice is a failure of a device after which it can go on.
+	ErrDevice = sentinel.ErrDevice
+
+	// ErrDeviceLost means that nothing works on a device until it is reset. The
+	// partition has not been proved; it can be, on another device or on this one
+	// later.
+	ErrDeviceLost = sentinel.ErrDeviceLost
+
+	// ErrDeviceMemory means that a device has too little memory: less than a
+	// partition needs of its budget, or less than others leave of it.
+	ErrDeviceMemory = sentinel.ErrDeviceMemory
+
+	// ErrHostMemory means that the system gave no memory.
+	ErrHostMemory = sentinel.ErrHostMemory
+)
 
 // BusyError is a device that cannot be opened now, because other processes use
 // too much of it. Open has taken its time to find out, about a second if it is
@@ -23,12 +48,12 @@ func (e *BusyError) Error() string { return e.Err.Error() }
 func (e *BusyError) Unwrap() error { return e.Err }
 
 // GoneError is a device that was lost and cannot be used again for as long as
-// the process lives. Open, Load and Prove return it; it is sched.ErrDeviceLost
-// too. Its text says what to do.
+// the process lives. Open, Load and Prove return it; it is ErrDeviceLost too.
+// Its text says what to do.
 type GoneError struct{ Err error }
 
 func (e *GoneError) Error() string { return e.Err.Error() }
 func (e *GoneError) Unwrap() error { return e.Err }
 
 // Is reports that a device which is gone is lost.
-func (e *GoneError) Is(target error) bool { return target == sched.ErrDeviceLost }
+func (e *GoneError) Is(target error) bool { return target == ErrDeviceLost }

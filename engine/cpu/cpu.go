@@ -29,7 +29,6 @@ package cpu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -52,9 +51,6 @@ type Options struct {
 
 // Name is the name of this back end.
 const Name = "cpu"
-
-// ErrClosed is returned by a Device that has been closed.
-var ErrClosed = errors.New("device is closed")
 
 type provider struct{ options Options }
 
@@ -128,7 +124,7 @@ func (d *Device) Load(ctx context.Context, p *srs.Params) error {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
-		return fmt.Errorf("cpu: %w", ErrClosed)
+		return fmt.Errorf("cpu: %w", backend.ErrClosed)
 	}
 	_, again := d.loaded[p]
 	d.loaded[p] = struct{}{}
@@ -183,7 +179,7 @@ func (d *Device) begin(p *srs.Params) (done func(), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, fmt.Errorf("cpu: %w", ErrClosed)
+		return nil, fmt.Errorf("cpu: %w", backend.ErrClosed)
 	}
 	if err := p.Retain(); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)

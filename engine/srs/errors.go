@@ -1,6 +1,10 @@
 package srs
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/libcuzk/libcuzk/internal/sentinel"
+)
 
 // Each error of this package wraps one of these and names the file, the
 // section, the point and the byte offset, what was expected and what is there.
@@ -30,5 +34,5 @@ var (
 	// ErrRange: a request past the end of a section or of the buffer.
 	ErrRange = errors.New("out of range")
 	// ErrMemory: no memory for the converted points; wraps the system's error.
-	ErrMemory = errors.New("cannot allocate memory for points")
+	ErrMemory = sentinel.New(sentinel.ErrHostMemory, "cannot allocate memory for points")
 )

@@ -8,13 +8,14 @@ package driver
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
 // MinVersion is the least driver version that runs our kernel images, built
@@ -25,7 +26,7 @@ const MinVersion = 13000
 const minRelease = "580"
 
 // ErrOldDriver is returned by Open for a driver older than MinVersion.
-var ErrOldDriver = errors.New("driver too old")
+var ErrOldDriver = sentinel.New(sentinel.ErrNoDevice, "driver too old")
 
 // Driver is the loaded and initialised driver library.
 type Driver struct {

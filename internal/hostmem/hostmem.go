@@ -4,17 +4,15 @@
 package hostmem
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 	"sync"
 	"unsafe"
-)
 
-// ErrMemory means that the system gave no memory for a buffer.
-var ErrMemory = errors.New("not enough host memory")
+	"github.com/libcuzk/libcuzk/internal/sentinel"
+)
 
 // keepFactor bounds what a pool holds, in use and idle, to so many times the
 // most that was in use at one time. A job that goes through two stages, one
@@ -90,7 +88,7 @@ func roundBytes(n int) int {
 
 func (p *Pool) get(n int) ([]byte, error) {
 	if n > math.MaxInt/2 { // rounded up it may be no int any more
-		return nil, fmt.Errorf("hostmem: %w: buffer of %d bytes, which is past all addresses", ErrMemory, n)
+		return nil, fmt.Errorf("hostmem: %w: buffer of %d bytes, which is past all addresses", sentinel.ErrHostMemory, n)
 	}
 	n = roundBytes(n)
 	p.mu.Lock()
@@ -122,7 +120,7 @@ func (p *Pool) get(n int) ([]byte, error) {
 		p.mu.Lock()
 		p.inUse -= n
 		p.mu.Unlock()
-		return nil, fmt.Errorf("hostmem: %w: buffer of %d bytes: %w", ErrMemory, n, err)
+		return nil, fmt.Errorf("hostmem: %w: buffer of %d bytes: %w", sentinel.ErrHostMemory, n, err)
 	}
 	return raw, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
 func TestBuffersAreAlignedAndReused(t *testing.T) {
@@ -75,10 +77,10 @@ func TestTooLargeABufferIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	kept.Release()
 	_, err = Get[byte](p, 1<<50)
-	require.ErrorIs(t, err, ErrMemory)
+	require.ErrorIs(t, err, sentinel.ErrHostMemory)
 	require.ErrorContains(t, err, "buffer of 1125899906842624 bytes")
 	_, err = Get[byte](p, math.MaxInt)
-	require.ErrorIs(t, err, ErrMemory, "what cannot be rounded up")
+	require.ErrorIs(t, err, sentinel.ErrHostMemory, "what cannot be rounded up")
 	inUse, idle := p.UsedBytes()
 	assert.Zero(t, inUse)
 	assert.Zero(t, idle, "idle memory is given back before a buffer is refused")

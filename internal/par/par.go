@@ -8,14 +8,14 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
 // For calls do(i) for i = 0 .. n-1, in that order as far as goroutines are
 // free, on at most workers goroutines. It stops early when ctx ends or a call
 // fails, waits for the calls that run, and returns the first error.
 //
-// A panic in do is returned as backend.ErrInternal: it would otherwise end the
+// A panic in do is returned as sentinel.ErrInternal: it would otherwise end the
 // process, since it happens on a goroutine that no caller can protect.
 func For(ctx context.Context, workers, n int, do func(i int) error) error {
 	var (
@@ -32,7 +32,7 @@ func For(ctx context.Context, workers, n int, do func(i int) error) error {
 	work := func() {
 		defer func() {
 			if p := recover(); p != nil {
-				fail(fmt.Errorf("%w: panic: %v\n%s", backend.ErrInternal, p, debug.Stack()))
+				fail(fmt.Errorf("%w: panic: %v\n%s", sentinel.ErrInternal, p, debug.Stack()))
 			}
 		}()
 		for !stop.Load() {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
 func TestRangesCoverEveryIndexOnce(t *testing.T) {
@@ -44,7 +44,7 @@ func TestTheFirstErrorStopsTheRest(t *testing.T) {
 func TestAPanicIsAnError(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		err := For(t.Context(), workers, 8, func(int) error { panic("oops") })
-		require.ErrorIs(t, err, backend.ErrInternal)
+		require.ErrorIs(t, err, sentinel.ErrInternal)
 		require.ErrorContains(t, err, "panic: oops")
 	}
 }

@@ -2,7 +2,9 @@ package sched
 
 import (
 	"errors"
+	"fmt"
 
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
@@ -74,13 +76,15 @@ type Device interface {
 var (
 	// ErrDeviceLost means that the device reported an error after which
 	// nothing on it can be trusted. All its jobs fail with it until Recover.
-	ErrDeviceLost = errors.New("sched: device is lost until it is reset")
+	ErrDeviceLost = sentinel.ErrDeviceLost
 	// ErrNoMemory means that the device has less memory left than the budget
 	// says, because others use it as well.
-	ErrNoMemory = errors.New("sched: device has no memory left")
+	ErrNoMemory = sentinel.New(sentinel.ErrDeviceMemory, "sched: device has no memory left")
 	// ErrNotNow means that a parameter set is not made resident now: there is
 	// no room beside the jobs, or another set has been used too recently.
 	ErrNotNow = errors.New("sched: not the time to make the parameter set resident")
-	// ErrClosed is returned once the Scheduler or Pool is closed.
-	ErrClosed = errors.New("sched: closed")
+	// ErrClosed is returned once the Scheduler, the Pool or the Queue is closed.
+	ErrClosed = sentinel.ErrClosed
 )
+
+var errClosed = fmt.Errorf("sched: %w", ErrClosed)

@@ -50,7 +50,7 @@ func (l *Loading) begin(n vram.Need) (bool, error) {
 	s.sweepLocked()
 	switch {
 	case s.closed:
-		return false, ErrClosed
+		return false, errClosed
 	case s.lost != nil:
 		return false, s.lost
 	case n.Set.Loaded():

@@ -99,7 +99,7 @@ func (p *Pool[T]) work(worker int) {
 		switch {
 		case err == nil:
 			p.run(worker, v)
-		case errors.Is(err, ErrQueueClosed):
+		case errors.Is(err, ErrClosed):
 			p.leave(worker)
 			return
 		}

@@ -3,7 +3,6 @@ package sched
 import (
 	"container/list"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 )
@@ -26,9 +25,6 @@ const levels = int(Critical)
 // AgeLimit is how many jobs in a row may be taken past a level that has jobs
 // waiting, before that level is served once.
 const AgeLimit = 16
-
-// ErrQueueClosed is returned by Push and Pop after Close.
-var ErrQueueClosed = errors.New("sched: queue is closed")
 
 func (p Priority) String() string {
 	names := [...]string{"default", "low", "normal", "high", "critical"}
@@ -84,7 +80,7 @@ func NewQueue[T any]() *Queue[T] {
 }
 
 // Push adds v behind what waits at p. It never blocks. It returns
-// ErrQueueClosed after Close, and an error if p is no priority.
+// ErrClosed after Close, and an error if p is no priority.
 func (q *Queue[T]) Push(v T, p Priority) (*Entry[T], error) {
 	if !p.Valid() {
 		return nil, fmt.Errorf("sched: push: priority %d, expected 0 (default) to %d (%v)", uint8(p), uint8(Critical), Critical)
@@ -92,7 +88,7 @@ func (q *Queue[T]) Push(v T, p Priority) (*Entry[T], error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		return nil, ErrQueueClosed
+		return nil, errClosed
 	}
 	e := &Entry[T]{value: v, level: p.level()}
 	e.place = q.waiting[e.level].PushBack(e)
@@ -101,7 +97,7 @@ func (q *Queue[T]) Push(v T, p Priority) (*Entry[T], error) {
 }
 
 // Pop waits for a value and takes it. It returns ctx's error once ctx ends,
-// also when something is waiting, and ErrQueueClosed after Close.
+// also when something is waiting, and ErrClosed after Close.
 func (q *Queue[T]) Pop(ctx context.Context) (T, error) {
 	stop := context.AfterFunc(ctx, func() {
 		q.mu.Lock()
@@ -120,7 +116,7 @@ func (q *Queue[T]) Pop(ctx context.Context) (T, error) {
 			return none, err
 		}
 		if q.closed {
-			return none, ErrQueueClosed
+			return none, errClosed
 		}
 		if l := q.nextLevelLocked(); l >= 0 {
 			return q.takeLocked(l), nil

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -173,9 +174,9 @@ func TestQueuePopWaits(t *testing.T) {
 			errs <- err
 		}()
 		require.Empty(t, q.Close())
-		require.ErrorIs(t, <-errs, ErrQueueClosed)
+		require.ErrorIs(t, <-errs, ErrClosed)
 		_, err := q.Push(1, Low)
-		require.ErrorIs(t, err, ErrQueueClosed)
+		require.ErrorIs(t, err, ErrClosed)
 
 		q = NewQueue[int]()
 		push(t, q, 1, Low)
@@ -230,7 +231,7 @@ func TestQueueHammer(t *testing.T) {
 				switch {
 				case err == nil:
 					note(v)
-				case err == ErrQueueClosed:
+				case errors.Is(err, ErrClosed):
 					return
 				}
 			}

@@ -25,7 +25,7 @@ func (s *Scheduler) Recover(ctx context.Context, renew func() (Device, error)) e
 	err := s.await(ctx, "the recovery of the device", noWatch, func() (bool, error) {
 		switch {
 		case s.closed:
-			return false, ErrClosed
+			return false, errClosed
 		case s.lost == nil:
 			return true, nil
 		case s.recovering || len(s.outstanding) > 0 || s.load != nil:

@@ -167,7 +167,7 @@ func (s *Scheduler) draw(ctx context.Context, n vram.Need) (*Ticket, error) {
 	defer s.mem.Unlock()
 	switch {
 	case s.closed:
-		return nil, ErrClosed
+		return nil, errClosed
 	case s.lost != nil:
 		return nil, s.lost
 	}
@@ -307,7 +307,7 @@ func (s *Scheduler) Close(ctx context.Context) error {
 		s.closed = true
 		close(s.stopTrim)
 		if s.load != nil {
-			s.load.cancel(ErrClosed)
+			s.load.cancel(errClosed)
 		}
 	}
 	s.mem.Unlock()

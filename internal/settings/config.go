@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/libcuzk/libcuzk/cuda"
+	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/cpu"
@@ -40,6 +41,15 @@ func (s Settings) Config(log *slog.Logger) (engine.Config, error) {
 		c.Providers = append(c.Providers, processor)
 	}
 	return c, nil
+}
+
+// BuiltIn says what the back ends of this build are, for people.
+func BuiltIn() string {
+	gpus := backend.CUDA
+	if _, err := image.Find(); err != nil {
+		gpus += " without kernels"
+	}
+	return fmt.Sprintf("%s, %s", backend.CPU, gpus)
 }
 
 // Stderr is the handler of CUZK_LOG, nil if it is off.

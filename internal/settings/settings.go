@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"github.com/libcuzk/libcuzk/engine"
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
 // ErrInvalid is what every error about a variable's value wraps.
-var ErrInvalid = errors.New("invalid environment variable")
+var ErrInvalid = sentinel.New(engine.ErrOption, "invalid environment variable")
 
 // Settings are the values of the variables. The zero value is not the default:
 // call Parse.

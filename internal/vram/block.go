@@ -3,6 +3,8 @@ package vram
 import (
 	"fmt"
 	"math/bits"
+
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
 // Granule is what the driver maps physical memory in: 2 MiB, as measured on
@@ -80,6 +82,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("vram: job needs %d bytes (%.2f GiB) of device memory at its peak, the budget is %d bytes (%.2f GiB)",
 		e.NeedBytes, gib(e.NeedBytes), e.BudgetBytes, gib(e.BudgetBytes))
 }
+
+// Unwrap is the kind of the error.
+func (e *TooLargeError) Unwrap() error { return sentinel.ErrDeviceMemory }
 
 func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }
 

@@ -173,6 +173,12 @@ func clear(err error, code driver.Result) bool {
 	return err == nil || (driver.Is(err, code) && !errors.Is(err, errWrong) && !errors.Is(err, context.DeadlineExceeded))
 }
 
+// hasKind reports whether err is of a kind that callers know.
+func hasKind(err error) bool {
+	return errors.Is(err, backend.ErrDevice) || errors.Is(err, backend.ErrDeviceLost) ||
+		errors.Is(err, backend.ErrDeviceMemory) || errors.Is(err, backend.ErrHostMemory)
+}
+
 func TestEveryCallFails(t *testing.T) {
 	// Opening the driver happens once a process, so it comes before the faults.
 	cudasim.New(t, cudasim.Config{})
@@ -247,6 +253,7 @@ func TestEveryCallFails(t *testing.T) {
 						failures++
 					}
 					assert.True(t, clear(err, driver.Result(fault.Code)), "the error names the call and its code")
+					assert.True(t, err == nil || hasKind(err), "the error is of a kind")
 				})
 				if !reached {
 					break
