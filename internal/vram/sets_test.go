@@ -7,24 +7,36 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSets(t *testing.T) {
-	set := func(name string, size uint64) *Set { return NewSet(name, size*mib) }
-	load := func(t *testing.T, l *Ledger, n Need) {
-		t.Helper()
-		require.True(t, l.BeginLoad(n))
-		l.EndLoad(n.Set, true, nil)
-		require.NoError(t, l.Audit())
+// set takes so many MiB.
+func set(name string, size uint64) *Set { return NewSet(name, size*mib) }
+
+// load makes n's set resident.
+func load(t *testing.T, l *Ledger, n Need) {
+	t.Helper()
+	require.True(t, l.BeginLoad(n))
+	l.EndLoad(n.Set, true, nil)
+	require.NoError(t, l.Audit())
+}
+
+// end is the end of a job that has loaded its set, if it was to.
+func end(l *Ledger, c *Claim) {
+	handOn(l, c)
+	if c.Set != nil {
+		l.MarkLoaded(c.Set)
+		l.Unpin(c.Set, recordedFence())
 	}
+}
 
-	t.Run("lie at the high end, first fit, in whole granules", func(t *testing.T) {
-		l := ledger(t, 32*mib)
-		p, q := set("p", 5), set("q", 4)
-		load(t, l, Need{Set: p, Resident: rows(4)})
-		load(t, l, Need{Set: q, Resident: rows(4)})
-		require.Equal(t, Block{26 * mib, 6 * mib}, p.Block())
-		require.Equal(t, Block{22 * mib, 4 * mib}, q.Block())
-	})
+func TestSetsLieAtTheHighEnd(t *testing.T) {
+	l := ledger(t, 32*mib)
+	p, q := set("p", 5), set("q", 4)
+	load(t, l, Need{Set: p, Resident: rows(4)})
+	load(t, l, Need{Set: q, Resident: rows(4)})
+	require.Equal(t, Block{26 * mib, 6 * mib}, p.Block())
+	require.Equal(t, Block{22 * mib, 4 * mib}, q.Block())
+}
 
+func TestEviction(t *testing.T) {
 	t.Run("a claim pins its set and a job without room waits instead of evicting it", func(t *testing.T) {
 		l := ledger(t, 16*mib)
 		p := set("p", 8)
@@ -59,6 +71,22 @@ func TestSets(t *testing.T) {
 		require.False(t, q.Loaded())
 	})
 
+	t.Run("a dropped set goes when it is no longer pinned", func(t *testing.T) {
+		l := ledger(t, 16*mib)
+		p := set("p", 8)
+		n := Need{Set: p, Resident: rows(4)}
+		load(t, l, n)
+		c := claim(t, l, n)
+		l.Drop(p)
+		require.True(t, p.Loaded())
+		handOn(l, c)
+		l.Unpin(p, recordedFence())
+		require.False(t, p.Loaded())
+		require.Zero(t, l.Usage().Sets)
+	})
+}
+
+func TestTierOfAJob(t *testing.T) {
 	t.Run("a job that cannot stream gets a place to load into", func(t *testing.T) {
 		l := ledger(t, 16*mib)
 		p := set("p", 8)
@@ -77,40 +105,6 @@ func TestSets(t *testing.T) {
 		require.Nil(t, c.Set)
 		require.Len(t, c.Blocks, 2)
 	})
-
-	t.Run("two sets used in turn under a budget for one are not swapped", func(t *testing.T) {
-		l := ledger(t, 16*mib)
-		p, q := set("p", 10), set("q", 10)
-		need := func(s *Set) Need { return Need{Set: s, Resident: rows(4), Streaming: rows(4)} }
-		use := func(s *Set) {
-			c := claim(t, l, need(s))
-			handOn(l, c)
-			if c.Set != nil {
-				l.Unpin(s, recordedFence())
-			}
-		}
-		load(t, l, need(p))
-		for range 4 * PromoteAfter {
-			use(p)
-			use(q)
-			require.False(t, l.BeginLoad(need(q)))
-		}
-		for range PromoteAfter - 1 { // the loop above ended with one use of q
-			require.False(t, l.BeginLoad(need(q)))
-			use(q)
-		}
-		load(t, l, need(q))
-		require.False(t, p.Loaded())
-	})
-
-	// end is the end of a job that has loaded its set, if it was to.
-	end := func(l *Ledger, c *Claim) {
-		handOn(l, c)
-		if c.Set != nil {
-			l.MarkLoaded(c.Set)
-			l.Unpin(c.Set, recordedFence())
-		}
-	}
 
 	t.Run("a job of both tiers loads its set where there is room", func(t *testing.T) {
 		l := ledger(t, 16*mib)
@@ -149,6 +143,51 @@ func TestSets(t *testing.T) {
 		require.False(t, p.Set.Loaded())
 	})
 
+	t.Run("a set that leaves no room for its jobs is not made resident", func(t *testing.T) {
+		l := ledger(t, 16*mib)
+		require.False(t, l.BeginLoad(Need{Set: set("p", 10), Resident: rows(8), Streaming: rows(8)}))
+	})
+}
+
+func TestSetsUsedInTurn(t *testing.T) {
+	t.Run("two sets used in turn under a budget for one are not swapped", func(t *testing.T) {
+		l := ledger(t, 16*mib)
+		p, q := set("p", 10), set("q", 10)
+		need := func(s *Set) Need { return Need{Set: s, Resident: rows(4), Streaming: rows(4)} }
+		use := func(s *Set) {
+			c := claim(t, l, need(s))
+			handOn(l, c)
+			if c.Set != nil {
+				l.Unpin(s, recordedFence())
+			}
+		}
+		load(t, l, need(p))
+		for range 4 * PromoteAfter {
+			use(p)
+			use(q)
+			require.False(t, l.BeginLoad(need(q)))
+		}
+		for range PromoteAfter - 1 { // the loop above ended with one use of q
+			require.False(t, l.BeginLoad(need(q)))
+			use(q)
+		}
+		load(t, l, need(q))
+		require.False(t, p.Loaded())
+	})
+
+	t.Run("two sets used in turn under a budget for one are not swapped by their jobs", func(t *testing.T) {
+		l := ledger(t, 16*mib)
+		p := Need{Set: set("p", 10), Resident: rows(4), Streaming: rows(4), Fill: true}
+		q := Need{Set: set("q", 10), Resident: rows(4), Streaming: rows(4), Fill: true}
+		for range 4 * PromoteAfter {
+			for _, n := range []Need{p, q} {
+				end(l, claim(t, l, n))
+			}
+			require.True(t, p.Set.Loaded())
+			require.False(t, q.Set.Loaded())
+		}
+	})
+
 	t.Run("a set that had to go for a job that streams stays away for a while", func(t *testing.T) {
 		l := ledger(t, 16*mib)
 		p := Need{Set: set("p", 10), Resident: rows(4), Streaming: rows(4), Fill: true}
@@ -167,109 +206,78 @@ func TestSets(t *testing.T) {
 		require.LessOrEqual(t, loads, 2*rounds/PromoteAfter)
 		require.Positive(t, loads)
 	})
+}
 
-	t.Run("two sets used in turn under a budget for one are not swapped by their jobs", func(t *testing.T) {
+// unused makes claims that use no set.
+func unused(t *testing.T, l *Ledger) {
+	t.Helper()
+	for range PromoteAfter {
+		end(l, claim(t, l, Need{Resident: rows(1)}))
+	}
+}
+
+func claims(l *Ledger) []uint64 { return slices.Clone(l.chunks.claims) }
+
+func TestASetGoesOnlyForAJobThatThenFits(t *testing.T) {
+	t.Run("beside a job that has what its blocks need", func(t *testing.T) {
 		l := ledger(t, 16*mib)
-		p := Need{Set: set("p", 10), Resident: rows(4), Streaming: rows(4), Fill: true}
-		q := Need{Set: set("q", 10), Resident: rows(4), Streaming: rows(4), Fill: true}
-		for range 4 * PromoteAfter {
-			for _, n := range []Need{p, q} {
-				end(l, claim(t, l, n))
-			}
-			require.True(t, p.Set.Loaded())
-			require.False(t, q.Set.Loaded())
-		}
+		p, q := set("p", 10), set("q", 8)
+		load(t, l, Need{Set: p, Resident: rows(4)})
+		unused(t, l)
+		holder := claim(t, l, Need{Resident: rows(2)})
+		n := Need{Set: q, Resident: rows(8), Streaming: rows(1), Fill: true}
+		require.True(t, l.Settles(n), "once nobody holds anything")
+		c := claim(t, l, n)
+		require.Nil(t, c.Set, "it streams")
+		require.True(t, p.Loaded())
+		end(l, holder)
+		end(l, c)
+		require.Same(t, q, claim(t, l, n).Set)
+		require.False(t, p.Loaded())
 	})
 
-	t.Run("a set that leaves no room for its jobs is not made resident", func(t *testing.T) {
+	t.Run("while another is being loaded, which is called off first", func(t *testing.T) {
 		l := ledger(t, 16*mib)
-		require.False(t, l.BeginLoad(Need{Set: set("p", 10), Resident: rows(8), Streaming: rows(8)}))
+		p, q := set("p", 4), set("q", 4)
+		load(t, l, Need{Set: p, Resident: rows(1)})
+		require.True(t, l.BeginLoad(Need{Set: q, Resident: rows(1)}))
+		before := claims(l)
+		mustWait(t, l, Need{Resident: rows(16)})
+		require.True(t, p.Loaded())
+		require.Equal(t, before, claims(l), "nothing has been claimed")
+		l.EndLoad(q, false, nil)
+		claim(t, l, Need{Resident: rows(16)})
+		require.False(t, p.Loaded())
 	})
 
-	t.Run("a set goes only for a job that then fits", func(t *testing.T) {
-		// unused makes claims that use no set.
-		unused := func(t *testing.T, l *Ledger) {
-			t.Helper()
-			for range PromoteAfter {
-				end(l, claim(t, l, Need{Resident: rows(1)}))
-			}
-		}
-		poisoned := &Fence{}
-		poisoned.Poison()
-		claims := func(l *Ledger) (n []uint64) { return slices.Clone(l.chunks.claims) }
-
-		t.Run("beside a job that has what its blocks need", func(t *testing.T) {
-			l := ledger(t, 16*mib)
-			p, q := set("p", 10), set("q", 8)
-			load(t, l, Need{Set: p, Resident: rows(4)})
-			unused(t, l)
-			holder := claim(t, l, Need{Resident: rows(2)})
-			n := Need{Set: q, Resident: rows(8), Streaming: rows(1), Fill: true}
-			require.True(t, l.Settles(n), "once nobody holds anything")
-			c := claim(t, l, n)
-			require.Nil(t, c.Set, "it streams")
-			require.True(t, p.Loaded())
-			end(l, holder)
-			end(l, c)
-			require.Same(t, q, claim(t, l, n).Set)
-			require.False(t, p.Loaded())
-		})
-
-		t.Run("while another is being loaded, which is called off first", func(t *testing.T) {
-			l := ledger(t, 16*mib)
-			p, q := set("p", 4), set("q", 4)
-			load(t, l, Need{Set: p, Resident: rows(1)})
-			require.True(t, l.BeginLoad(Need{Set: q, Resident: rows(1)}))
-			before := claims(l)
-			mustWait(t, l, Need{Resident: rows(16)})
-			require.True(t, p.Loaded())
-			require.Equal(t, before, claims(l), "nothing has been claimed")
-			l.EndLoad(q, false, nil)
-			claim(t, l, Need{Resident: rows(16)})
-			require.False(t, p.Loaded())
-		})
-
-		t.Run("not for one that can only load its set and has no room for its blocks", func(t *testing.T) {
-			l := ledger(t, 16*mib)
-			p, q := set("p", 4), set("q", 8)
-			load(t, l, Need{Set: p, Resident: rows(1)})
-			c := claim(t, l, Need{Resident: rows(4)})
-			l.Poison(c.Blocks[0])
-			before := claims(l)
-			mustWait(t, l, Need{Set: q, Resident: rows(8)})
-			require.True(t, p.Loaded())
-			require.Zero(t, q.Block())
-			require.Equal(t, before, claims(l))
-		})
-
-		t.Run("not where its own last use is unknown", func(t *testing.T) {
-			l := ledger(t, 16*mib)
-			p, q := set("p", 10), set("q", 10)
-			n := Need{Set: p, Resident: rows(4)}
-			load(t, l, n)
-			c := claim(t, l, n)
-			handOn(l, c)
-			l.Unpin(p, poisoned)
-			unused(t, l)
-			require.False(t, l.BeginLoad(Need{Set: q, Resident: rows(4)}))
-			require.True(t, p.Loaded())
-			c = claim(t, l, Need{Set: q, Resident: rows(4), Streaming: rows(4), Fill: true})
-			require.Nil(t, c.Set)
-			require.True(t, p.Loaded())
-		})
+	t.Run("not for one that can only load its set and has no room for its blocks", func(t *testing.T) {
+		l := ledger(t, 16*mib)
+		p, q := set("p", 4), set("q", 8)
+		load(t, l, Need{Set: p, Resident: rows(1)})
+		c := claim(t, l, Need{Resident: rows(4)})
+		l.Poison(c.Blocks[0])
+		before := claims(l)
+		mustWait(t, l, Need{Set: q, Resident: rows(8)})
+		require.True(t, p.Loaded())
+		require.Zero(t, q.Block())
+		require.Equal(t, before, claims(l))
 	})
 
-	t.Run("a dropped set goes when it is no longer pinned", func(t *testing.T) {
+	t.Run("not where its own last use is unknown", func(t *testing.T) {
 		l := ledger(t, 16*mib)
-		p := set("p", 8)
+		p, q := set("p", 10), set("q", 10)
 		n := Need{Set: p, Resident: rows(4)}
 		load(t, l, n)
 		c := claim(t, l, n)
-		l.Drop(p)
-		require.True(t, p.Loaded())
 		handOn(l, c)
-		l.Unpin(p, recordedFence())
-		require.False(t, p.Loaded())
-		require.Zero(t, l.Usage().Sets)
+		poisoned := &Fence{}
+		poisoned.Poison()
+		l.Unpin(p, poisoned)
+		unused(t, l)
+		require.False(t, l.BeginLoad(Need{Set: q, Resident: rows(4)}))
+		require.True(t, p.Loaded())
+		c = claim(t, l, Need{Set: q, Resident: rows(4), Streaming: rows(4), Fill: true})
+		require.Nil(t, c.Set)
+		require.True(t, p.Loaded())
 	})
 }
