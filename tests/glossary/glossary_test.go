@@ -55,7 +55,7 @@ func TestWordsNotUsed(t *testing.T) {
 		}
 	}
 	for _, entry := range slices.Sorted(maps.Keys(pending)) {
-		if !pending[entry] {
+		if !pending[entry] && !strings.HasPrefix(entry, widthEntry) {
 			t.Errorf("%s: the line %q is no longer needed", pendingFile, entry)
 		}
 	}
