@@ -1,13 +1,11 @@
 package main
 
 /*
-#include "cuzk.h"
+#include "calls.h"
 */
 import "C"
 
 import (
-	"unsafe"
-
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/libcuzk/libcuzk/engine"
@@ -15,10 +13,8 @@ import (
 )
 
 type (
-	assignmentC = C.cuzk_assignment
-	densityC    = C.cuzk_density
-	frC         = C.cuzk_fr
-	wordC       = C.uint64_t
+	assignmentC = C.struct_cuzkc_assignment
+	densityC    = C.struct_cuzkc_density
 )
 
 // firstAssignment is sizeof(cuzk_assignment) in ABI 1.0.
@@ -33,11 +29,11 @@ const (
 
 // partitions converts the arrays of cuzk_job_start. Nothing is copied but the
 // structs, r and s. nameOf is what to call an element in messages.
-func partitions(nameOf func(uint64) string, first *assignmentC, count uint64, r, s *frC) ([]engine.Partition, error) {
+func partitions(nameOf func(uint64) string, first address, count uint64, r, s address) ([]engine.Partition, error) {
 	if count == 0 {
 		return nil, nil
 	}
-	stride, err := structSize(nameOf(0), first, firstAssignment)
+	stride, err := structSize[assignmentC](nameOf(0), first, firstAssignment)
 	if err != nil {
 		return nil, err
 	}
@@ -45,19 +41,18 @@ func partitions(nameOf func(uint64) string, first *assignmentC, count uint64, r,
 	if count > maxBytes/uint64(stride) {
 		return nil, refuse(errSize, "count is %d: that many assignments do not fit in the address space", count)
 	}
-	rs, err := view[fr.Element]("r", r, count)
+	rs, err := array[fr.Element]("r", r, count)
 	if err != nil {
 		return nil, err
 	}
-	ss, err := view[fr.Element]("s", s, count)
+	ss, err := array[fr.Element]("s", s, count)
 	if err != nil {
 		return nil, err
 	}
 	var parts []engine.Partition // grows as it goes: count may be garbage
 	for i := range count {
 		name := nameOf(i)
-		p := (*assignmentC)(unsafe.Add(unsafe.Pointer(first), uintptr(i)*stride))
-		c, err := readStruct(name, p, firstAssignment)
+		c, err := readStruct[assignmentC](name, first+address(i)*address(stride), firstAssignment)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +90,7 @@ type fields struct {
 	err  error
 }
 
-func (f *fields) scalars(member string, p *frC, countMember string, n C.size_t, limit uint64) []fr.Element {
+func (f *fields) scalars(member string, p address, countMember string, n C.size_t, limit uint64) []fr.Element {
 	if f.err != nil {
 		return nil
 	}
@@ -104,7 +99,7 @@ func (f *fields) scalars(member string, p *frC, countMember string, n C.size_t, 
 		return nil
 	}
 	var v []fr.Element
-	v, f.err = view[fr.Element](f.name+"."+member, p, uint64(n))
+	v, f.err = array[fr.Element](f.name+"."+member, p, uint64(n))
 	return v
 }
 
@@ -112,7 +107,7 @@ func (f *fields) density(member string, d densityC) groth16.Density {
 	return f.bitmap(member+".words", d.words, member+".bit_len", d.bit_len, member+".popcount", d.popcount)
 }
 
-func (f *fields) bitmap(wordsMember string, words *C.uint64_t, lenMember string, bits C.size_t, popMember string, pop C.size_t) groth16.Density {
+func (f *fields) bitmap(wordsMember string, words address, lenMember string, bits C.size_t, popMember string, pop C.size_t) groth16.Density {
 	if f.err != nil {
 		return groth16.Density{}
 	}
@@ -125,6 +120,6 @@ func (f *fields) bitmap(wordsMember string, words *C.uint64_t, lenMember string,
 		return groth16.Density{}
 	}
 	d := groth16.Density{Len: int(bits), Popcount: int(pop)}
-	d.Words, f.err = view[uint64](f.name+"."+wordsMember, words, (uint64(bits)+63)/64)
+	d.Words, f.err = array[uint64](f.name+"."+wordsMember, words, (uint64(bits)+63)/64)
 	return d
 }

@@ -1,11 +1,13 @@
 package main
 
 /*
-#include "cuzk.h"
+#include "calls.h"
 */
 import "C"
 
 import (
+	"unsafe"
+
 	"github.com/libcuzk/libcuzk/engine"
 )
 
@@ -15,24 +17,26 @@ type deviceInfoC = C.cuzk_device_info
 const firstDeviceInfo = 680
 
 //export cuzkgoDeviceCount
-func cuzkgoDeviceCount(out *C.uint32_t) C.cuzk_status {
+func cuzkgoDeviceCount(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_device_count", func() error {
-		if err := checkAligned("out", out); err != nil {
+		args := arguments[C.struct_cuzkc_out_args](packed)
+		if err := checkAligned("out", args.out, 4); err != nil {
 			return err
 		}
 		e, err := theEngine()
 		if err != nil {
 			return err
 		}
-		*out = C.uint32_t(len(e.Devices()))
+		write(args.out, uint32(len(e.Devices())))
 		return nil
 	})
 }
 
 //export cuzkgoDeviceGetInfo
-func cuzkgoDeviceGetInfo(index C.uint32_t, out *C.cuzk_device_info) C.cuzk_status {
+func cuzkgoDeviceGetInfo(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_device_get_info", func() error {
-		size, err := structSize("out", out, firstDeviceInfo)
+		args := arguments[C.struct_cuzkc_device_get_info_args](packed)
+		size, err := structSize[deviceInfoC]("out", args.out, firstDeviceInfo)
 		if err != nil {
 			return err
 		}
@@ -41,10 +45,10 @@ func cuzkgoDeviceGetInfo(index C.uint32_t, out *C.cuzk_device_info) C.cuzk_statu
 			return err
 		}
 		devices := e.Devices()
-		if uint64(index) >= uint64(len(devices)) {
-			return refuse(errValue, "index is %d, expected 0 to %d", index, len(devices)-1)
+		if uint64(args.index) >= uint64(len(devices)) {
+			return refuse(errValue, "index is %d, expected 0 to %d", args.index, len(devices)-1)
 		}
-		writeStruct(out, size, deviceInfo(devices[index]))
+		writeStruct(args.out, size, deviceInfo(devices[args.index]))
 		return nil
 	})
 }
@@ -69,8 +73,9 @@ func putText(to []C.char, text string) {
 }
 
 //export cuzkgoSetWorkers
-func cuzkgoSetWorkers(workers C.uint32_t) C.cuzk_status {
+func cuzkgoSetWorkers(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_set_workers", func() error {
+		workers := arguments[C.struct_cuzkc_set_workers_args](packed).workers
 		if workers > engine.MaxWorkers {
 			return refuse(errValue, "workers is %d, expected 0 (default) to %d", workers, engine.MaxWorkers)
 		}
@@ -82,20 +87,24 @@ func cuzkgoSetWorkers(workers C.uint32_t) C.cuzk_status {
 	})
 }
 
-// cuzkgoGPUReason returns memory that the C side keeps for good; it calls this
-// once. NULL after a panic, with the text in cuzk_last_error.
+// cuzkgoGPUReason stores the address of memory that the C side keeps for good; it
+// calls this once.
 //
 //export cuzkgoGPUReason
-func cuzkgoGPUReason() (text *C.char) {
-	call("cuzk_gpu_reason", func() error {
+func cuzkgoGPUReason(packed C.uintptr_t) C.cuzk_status {
+	return call("cuzk_gpu_reason", func() error {
 		reason := ""
 		if e, err := theEngine(); err != nil {
 			reason = err.Error()
 		} else {
 			reason = e.GPUReason()
 		}
-		text = C.CString(reason)
+		storeText(packed, reason)
 		return nil
 	})
-	return text
+}
+
+// storeText stores the address of a copy of text, which nobody frees.
+func storeText(packed C.uintptr_t, text string) {
+	write(arguments[C.struct_cuzkc_out_args](packed).out, uint64(uintptr(unsafe.Pointer(C.CString(text)))))
 }

@@ -1,7 +1,6 @@
 package main
 
 /*
-#include "cuzk.h"
 #include "internal.h"
 */
 import "C"

@@ -2,108 +2,41 @@
 /*
  * The symbols of cuzk.h. They are defined here rather than exported from Go so
  * that the compiler holds them against the header, const and all, and so that
- * error texts live where a C caller's thread ends: in thread-local storage.
+ * Go is entered on threads that never end (entry.c).
  */
 #include "cuzk.h"
 #include "internal.h"
 #include "_cgo_export.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #if UINTPTR_MAX != UINT64_MAX
 #error "libcuzk needs 64-bit pointers"
 #endif
 
-/* ------------------------------------------------------------ last error --- */
-
-/* Longer texts are cut off. */
-#define LAST_ERROR_MAX 65536
-
-/* Allocated at a thread's first error, so that threads without one, and the
- * thread-local storage of programs, pay nothing. */
-static _Thread_local char *last_error;
-static _Thread_local size_t last_error_size;
-
-static pthread_key_t last_error_key;
-static pthread_once_t last_error_once = PTHREAD_ONCE_INIT;
-static int last_error_has_key;
-
-/* At the end of a thread. Destructors of the host may call the library after
- * this one, so it leaves the thread as one without an error; a new error sets
- * the key again, and this runs again. */
-static void free_last_error(void *text) {
-    free(text);
-    last_error = NULL;
-    last_error_size = 0;
-}
-
-static void make_last_error_key(void) {
-    last_error_has_key = pthread_key_create(&last_error_key, free_last_error) == 0;
-}
-
-/* Makes room for size bytes; 0 if there is no memory. */
-static int grow_last_error(size_t size) {
-    if (size <= last_error_size)
-        return 1;
-    size_t rounded = size < 1024 ? 1024 : size;
-    char *grown = realloc(last_error, rounded);
-    if (grown == NULL)
-        return 0;
-    last_error = grown;
-    last_error_size = rounded;
-    pthread_once(&last_error_once, make_last_error_key);
-    if (last_error_has_key)
-        pthread_setspecific(last_error_key, last_error);
-    return 1;
-}
-
-void cuzkc_set_last_error(const char *text, size_t length) {
-    if (length >= LAST_ERROR_MAX)
-        length = LAST_ERROR_MAX - 1;
-    if (!grow_last_error(length + 1)) {
-        if (last_error_size == 0)
-            return; /* the status still tells */
-        if (length >= last_error_size)
-            length = last_error_size - 1;
-    }
-    memcpy(last_error, text, length);
-    last_error[length] = '\0';
-}
-
-const char *cuzk_last_error(void) {
-    return last_error != NULL ? last_error : "";
-}
-
-/* ------------------------------------------------------------------ fork --- */
-
-static int forked; /* set in a child before it runs on */
-
-static void note_fork(void) {
-    forked = 1;
-}
-
-__attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, note_fork);
-}
-
-int cuzkc_forked(const char *function) {
-    char text[160];
-    if (!forked)
-        return 0;
-    int length = snprintf(text, sizeof text,
-                          "%s: this process is a child made by fork(); libcuzk works in it only after exec()",
-                          function);
-    cuzkc_set_last_error(text, (size_t)length);
-    return 1;
-}
-
-/* First in every function that calls into Go. */
-#define NOT_FORKED()                                                                                         \
-    if (cuzkc_forked(__func__))                                                                              \
-    return CUZK_ERR_CLOSED
+/* The twins of calls.h. */
+#define SAME(type, member, twin, twin_member)                                                                \
+    _Static_assert(offsetof(type, member) == offsetof(struct twin, twin_member) &&                           \
+                       sizeof(((type *)0)->member) == sizeof(((struct twin *)0)->twin_member),               \
+                   #twin "." #twin_member)
+#define SAME_SIZE(type, twin) _Static_assert(sizeof(type) == sizeof(struct twin), #twin)
+SAME_SIZE(cuzk_density, cuzkc_density);
+SAME(cuzk_density, words, cuzkc_density, words);
+SAME(cuzk_density, bit_len, cuzkc_density, bit_len);
+SAME(cuzk_density, popcount, cuzkc_density, popcount);
+SAME_SIZE(cuzk_assignment, cuzkc_assignment);
+SAME(cuzk_assignment, struct_size, cuzkc_assignment, struct_size);
+SAME(cuzk_assignment, a, cuzkc_assignment, a);
+SAME(cuzk_assignment, b, cuzkc_assignment, b);
+SAME(cuzk_assignment, c, cuzkc_assignment, c);
+SAME(cuzk_assignment, num_rows, cuzkc_assignment, num_rows);
+SAME(cuzk_assignment, inputs, cuzkc_assignment, inputs);
+SAME(cuzk_assignment, num_inputs, cuzkc_assignment, num_inputs);
+SAME(cuzk_assignment, aux, cuzkc_assignment, aux);
+SAME(cuzk_assignment, num_aux, cuzkc_assignment, num_aux);
+SAME(cuzk_assignment, a_aux, cuzkc_assignment, a_aux);
+SAME(cuzk_assignment, b_inputs, cuzkc_assignment, b_inputs);
+SAME(cuzk_assignment, b_aux, cuzkc_assignment, b_aux);
 
 /* ---------------------------------------------------- versions and names --- */
 
@@ -156,157 +89,143 @@ static const char *gpu_reason_text = "";
 static pthread_once_t version_once = PTHREAD_ONCE_INIT;
 static pthread_once_t gpu_reason_once = PTHREAD_ONCE_INIT;
 
+/* What function stores, or before if it stores none. */
+static const char *text_of(const char *name, cuzkc_go_function *function, const char *before) {
+    const char *text = NULL;
+    const struct cuzkc_out_args args = {ADDRESS(&text)};
+    cuzkc_enter(name, function, &args);
+    return text != NULL ? text : before;
+}
+
 static void make_version(void) {
-    const char *text = cuzkgoVersion();
-    if (text != NULL)
-        version_text = text;
+    version_text = text_of("cuzk_version", cuzkgoVersion, version_text);
 }
 
 static void make_gpu_reason(void) {
-    const char *text = cuzkgoGPUReason();
-    if (text != NULL)
-        gpu_reason_text = text;
+    gpu_reason_text = text_of("cuzk_gpu_reason", cuzkgoGPUReason, gpu_reason_text);
 }
 
 const char *cuzk_version(void) {
-    if (!forked)
+    if (!cuzkc_is_child())
         pthread_once(&version_once, make_version);
     return version_text;
 }
 
 const char *cuzk_gpu_reason(void) {
-    if (!forked)
+    if (!cuzkc_is_child())
         pthread_once(&gpu_reason_once, make_gpu_reason);
     return gpu_reason_text;
 }
 
 /* ------------------------------------------------------------- the calls --- */
 
-/* cgo's prototypes have no const; the Go side writes through no pointer that
- * is const here. */
-#define MUTABLE(type, pointer) ((type *)(pointer))
-
 cuzk_status cuzk_proof_serialize(const cuzk_proof *proof, uint8_t *out) {
-    NOT_FORKED();
-    return cuzkgoProofSerialize(MUTABLE(cuzk_proof, proof), out);
+    return ENTER(cuzkgoProofSerialize, cuzkc_proof_serialize_args, .proof = ADDRESS(proof),
+                 .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_proof_deserialize(const uint8_t *bytes, cuzk_proof *out) {
-    NOT_FORKED();
-    return cuzkgoProofDeserialize(MUTABLE(uint8_t, bytes), out);
+    return ENTER(cuzkgoProofDeserialize, cuzkc_proof_deserialize_args, .bytes = ADDRESS(bytes),
+                 .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_random_scalar(cuzk_fr *out) {
-    NOT_FORKED();
-    return cuzkgoRandomScalar(out);
+    return ENTER(cuzkgoRandomScalar, cuzkc_out_args, .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_srs_open(const char *path, const cuzk_srs_options *options, cuzk_srs *out) {
-    NOT_FORKED();
-    return cuzkgoSRSOpen(MUTABLE(char, path), MUTABLE(cuzk_srs_options, options), out);
+    return ENTER(cuzkgoSRSOpen, cuzkc_srs_open_args, .path = ADDRESS(path), .options = ADDRESS(options),
+                 .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_srs_retain(cuzk_srs srs) {
-    NOT_FORKED();
-    return cuzkgoSRSRetain(srs);
+    return ENTER(cuzkgoSRSRetain, cuzkc_handle_args, .handle = srs);
 }
 
 cuzk_status cuzk_srs_release(cuzk_srs srs) {
-    NOT_FORKED();
-    return cuzkgoSRSRelease(srs);
+    return ENTER(cuzkgoSRSRelease, cuzkc_handle_args, .handle = srs);
 }
 
 cuzk_status cuzk_srs_get_info(cuzk_srs srs, cuzk_srs_info *out) {
-    NOT_FORKED();
-    return cuzkgoSRSGetInfo(srs, out);
+    return ENTER(cuzkgoSRSGetInfo, cuzkc_srs_get_info_args, .srs = srs, .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_prove_partition(cuzk_srs srs, const cuzk_assignment *assignment, const cuzk_fr *r,
                                  const cuzk_fr *s, const cuzk_prove_options *options, cuzk_proof *out) {
-    NOT_FORKED();
-    return cuzkgoProvePartition(srs, MUTABLE(cuzk_assignment, assignment), MUTABLE(cuzk_fr, r),
-                                MUTABLE(cuzk_fr, s), MUTABLE(cuzk_prove_options, options), out);
+    return ENTER(cuzkgoProvePartition, cuzkc_prove_args, .srs = srs, .assignments = ADDRESS(assignment),
+                 .count = 1, .r = ADDRESS(r), .s = ADDRESS(s), .options = ADDRESS(options),
+                 .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_job_start(cuzk_srs srs, const cuzk_assignment *assignments, size_t count, const cuzk_fr *r,
                            const cuzk_fr *s, const cuzk_prove_options *options, cuzk_job *out) {
-    NOT_FORKED();
-    return cuzkgoJobStart(srs, MUTABLE(cuzk_assignment, assignments), count, MUTABLE(cuzk_fr, r),
-                          MUTABLE(cuzk_fr, s), MUTABLE(cuzk_prove_options, options), out);
+    return ENTER(cuzkgoJobStart, cuzkc_prove_args, .srs = srs, .assignments = ADDRESS(assignments),
+                 .count = count, .r = ADDRESS(r), .s = ADDRESS(s), .options = ADDRESS(options),
+                 .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_job_wait(cuzk_job job, uint64_t timeout_ms, cuzk_proof *out) {
-    NOT_FORKED();
-    return cuzkgoJobWait(job, timeout_ms, out);
+    return ENTER(cuzkgoJobWait, cuzkc_job_wait_args, .job = job, .timeout_ms = timeout_ms,
+                 .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_job_wait_rows(cuzk_job job, uint64_t timeout_ms) {
-    NOT_FORKED();
-    return cuzkgoJobWaitRows(job, timeout_ms);
+    return ENTER(cuzkgoJobWaitRows, cuzkc_job_wait_args, .job = job, .timeout_ms = timeout_ms);
 }
 
 cuzk_status cuzk_job_cancel(cuzk_job job) {
-    NOT_FORKED();
-    return cuzkgoJobCancel(job);
+    return ENTER(cuzkgoJobCancel, cuzkc_handle_args, .handle = job);
 }
 
 cuzk_status cuzk_job_release(cuzk_job job) {
-    NOT_FORKED();
-    return cuzkgoJobRelease(job);
+    return ENTER(cuzkgoJobRelease, cuzkc_handle_args, .handle = job);
 }
 
 cuzk_status cuzk_verify(cuzk_srs srs, const cuzk_fr *inputs, size_t num_inputs, const cuzk_proof *proof) {
-    NOT_FORKED();
-    return cuzkgoVerify(srs, MUTABLE(cuzk_fr, inputs), num_inputs, MUTABLE(cuzk_proof, proof));
+    return ENTER(cuzkgoVerify, cuzkc_verify_args, .srs = srs, .inputs = ADDRESS(inputs),
+                 .num_inputs = num_inputs, .proof = ADDRESS(proof));
 }
 
 cuzk_status cuzk_device_count(uint32_t *out) {
-    NOT_FORKED();
-    return cuzkgoDeviceCount(out);
+    return ENTER(cuzkgoDeviceCount, cuzkc_out_args, .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_device_get_info(uint32_t index, cuzk_device_info *out) {
-    NOT_FORKED();
-    return cuzkgoDeviceGetInfo(index, out);
+    return ENTER(cuzkgoDeviceGetInfo, cuzkc_device_get_info_args, .index = index, .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_set_workers(uint32_t workers) {
-    NOT_FORKED();
-    return cuzkgoSetWorkers(workers);
+    return ENTER(cuzkgoSetWorkers, cuzkc_set_workers_args, .workers = workers);
 }
 
 cuzk_status cuzk_host_alloc(size_t size, void **out) {
-    NOT_FORKED();
-    return cuzkgoHostAlloc(size, out);
+    return ENTER(cuzkgoHostAlloc, cuzkc_host_alloc_args, .size = size, .out = ADDRESS(out));
 }
 
 cuzk_status cuzk_host_free(void *memory) {
-    NOT_FORKED();
-    return cuzkgoHostFree((uintptr_t)memory);
+    return ENTER(cuzkgoHostFree, cuzkc_host_free_args, .memory = ADDRESS(memory));
 }
 
 cuzk_status cuzk_set_log(cuzk_log_fn fn, void *user, int32_t max_level) {
-    NOT_FORKED();
-    return cuzkgoSetLog(fn, user, max_level);
+    return ENTER(cuzkgoSetLog, cuzkc_set_log_args, .fn = ADDRESS(fn), .user = ADDRESS(user),
+                 .max_level = max_level);
 }
 
-void cuzkc_log(cuzk_log_fn fn, int32_t level, const char *message, void *user) {
-    fn(level, message, user);
+void cuzkc_log(cuzkc_address fn, int32_t level, const char *message, cuzkc_address user) {
+    ((cuzk_log_fn)fn)(level, message, (void *)user);
 }
 
 cuzk_status cuzk_metrics(char *out, size_t size, size_t *needed) {
-    NOT_FORKED();
-    return cuzkgoMetrics(out, size, needed);
+    return ENTER(cuzkgoMetrics, cuzkc_metrics_args, .out = ADDRESS(out), .size = size,
+                 .needed = ADDRESS(needed));
 }
 
 cuzk_status cuzk_timeline_start(const char *path) {
-    NOT_FORKED();
-    return cuzkgoTimelineStart(MUTABLE(char, path));
+    return ENTER(cuzkgoTimelineStart, cuzkc_timeline_start_args, .path = ADDRESS(path));
 }
 
 cuzk_status cuzk_timeline_stop(void) {
-    NOT_FORKED();
-    return cuzkgoTimelineStop();
+    return cuzkc_enter(__func__, cuzkgoTimelineStop, NULL);
 }
 
 static int timeline_to_stop;
@@ -315,9 +234,9 @@ void cuzkc_stop_timeline_at_exit(void) {
     __atomic_store_n(&timeline_to_stop, 1, __ATOMIC_RELAXED);
 }
 
-/* Go's threads still run when a process ends by exit() or by returning from
- * main. One that ends otherwise leaves a file without its last spans. */
+/* The library's threads still run when a process ends by exit() or by returning
+ * from main. One that ends otherwise leaves a file without its last spans. */
 __attribute__((destructor)) static void stop_timeline(void) {
-    if (!forked && __atomic_load_n(&timeline_to_stop, __ATOMIC_RELAXED))
-        cuzkgoTimelineStop();
+    if (!cuzkc_is_child() && __atomic_load_n(&timeline_to_stop, __ATOMIC_RELAXED))
+        cuzk_timeline_stop();
 }

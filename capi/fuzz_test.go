@@ -34,14 +34,17 @@ func guarded[T any](tb testing.TB, values []T, room int) *T {
 	return start
 }
 
+// addressOf is the address of a T in guarded memory, which stays where it is.
+func addressOf[T any](p *T) address { return address(uintptr(unsafe.Pointer(p))) }
+
 // toMutate is one golden assignment in guarded memory, as cuzk_assignment.
 func toMutate(tb testing.TB, f *gv.File) *assignmentC {
 	a := &f.Assignment
 	// The domain allows more rows than there are; those are zero.
 	rows := groth16.Domain(len(a.A))
-	scalars := func(v []fr.Element, room int) *frC { return (*frC)(unsafe.Pointer(guarded(tb, v, room))) }
+	scalars := func(v []fr.Element, room int) address { return addressOf(guarded(tb, v, room)) }
 	density := func(d groth16.Density) densityC {
-		return densityC{words: (*wordC)(unsafe.Pointer(guarded(tb, d.Words, len(d.Words)))), bit_len: sizeT(d.Len), popcount: sizeT(d.Popcount)}
+		return densityC{words: addressOf(guarded(tb, d.Words, len(d.Words))), bit_len: sizeT(d.Len), popcount: sizeT(d.Popcount)}
 	}
 	return &assignmentC{
 		struct_size: firstAssignment,
@@ -57,12 +60,7 @@ const mutationBytes = 11
 
 func mutate(c *assignmentC, m []byte) {
 	value := binary.LittleEndian.Uint64(m[3:])
-	pointers := []*unsafe.Pointer{
-		(*unsafe.Pointer)(unsafe.Pointer(&c.a)), (*unsafe.Pointer)(unsafe.Pointer(&c.b)), (*unsafe.Pointer)(unsafe.Pointer(&c.c)),
-		(*unsafe.Pointer)(unsafe.Pointer(&c.inputs)), (*unsafe.Pointer)(unsafe.Pointer(&c.aux)),
-		(*unsafe.Pointer)(unsafe.Pointer(&c.a_aux.words)), (*unsafe.Pointer)(unsafe.Pointer(&c.b_inputs.words)),
-		(*unsafe.Pointer)(unsafe.Pointer(&c.b_aux.words)),
-	}
+	pointers := []*address{&c.a, &c.b, &c.c, &c.inputs, &c.aux, &c.a_aux.words, &c.b_inputs.words, &c.b_aux.words}
 	counts := []*sizeT{
 		&c.struct_size, &c.num_rows, &c.num_inputs, &c.num_aux, &c.a_aux.bit_len, &c.a_aux.popcount,
 		&c.b_inputs.bit_len, &c.b_inputs.popcount, &c.b_aux.bit_len, &c.b_aux.popcount,
@@ -70,30 +68,27 @@ func mutate(c *assignmentC, m []byte) {
 	p, n := pointers[int(m[1])%len(pointers)], counts[int(m[1])%len(counts)]
 	switch m[0] % 5 {
 	case 0:
-		*p = nil
+		*p = 0
 	case 1: // misaligned: always refused, so that nothing past the end is read
-		if uintptr(*p)%alignment == 0 && *p != nil {
-			*p = unsafe.Add(*p, 1+m[2]%7)
+		if *p%alignment == 0 && *p != 0 {
+			*p += address(1 + m[2]%7)
 		}
 	case 2:
 		*n = sizeT(value)
 	case 3:
 		*n += sizeT(int8(m[2]))
 	case 4: // a word of the memory itself
-		if *p != nil && uintptr(*p)%alignment == 0 && p != pointers[2] {
-			*(*uint64)(*p) = value
+		if *p != 0 && *p%alignment == 0 && p != pointers[2] {
+			write(*p, value)
 		}
 	}
 }
 
 func suprasealForm(c *assignmentC) *suprasealAssignmentC {
 	return &suprasealAssignmentC{
-		a_aux_density: c.a_aux.words, a_aux_bit_len: c.a_aux.bit_len, a_aux_popcount: c.a_aux.popcount,
-		b_inp_density: c.b_inputs.words, b_inp_bit_len: c.b_inputs.bit_len, b_inp_popcount: c.b_inputs.popcount,
-		b_aux_density: c.b_aux.words, b_aux_bit_len: c.b_aux.bit_len, b_aux_popcount: c.b_aux.popcount,
-		a: c.a, b: c.b, c: c.c, abc_size: c.num_rows,
-		inp_assignment_data: c.inputs, inp_assignment_size: c.num_inputs,
-		aux_assignment_data: c.aux, aux_assignment_size: c.num_aux,
+		a_aux: c.a_aux, b_inputs: c.b_inputs, b_aux: c.b_aux,
+		a: c.a, b: c.b, c: c.c, num_rows: c.num_rows,
+		inputs: c.inputs, num_inputs: c.num_inputs, aux: c.aux, num_aux: c.num_aux,
 	}
 }
 
@@ -119,7 +114,7 @@ func FuzzAssignment(f *testing.F) {
 	set, err := openSRS(filepath.Join(goldenDir, "two.params"), engine.SRSOptions{})
 	require.NoError(f, err)
 	f.Cleanup(func() { require.NoError(f, set.Release()) })
-	r, s := (*frC)(unsafe.Pointer(&file.R)), (*frC)(unsafe.Pointer(&file.S))
+	r, s := addressOf(guarded(f, []fr.Element{file.R}, 1)), addressOf(guarded(f, []fr.Element{file.S}, 1))
 
 	f.Fuzz(func(t *testing.T, script []byte) {
 		c := toMutate(t, file)
@@ -127,7 +122,8 @@ func FuzzAssignment(f *testing.F) {
 			mutate(c, script)
 		}
 		var proofs []engine.Proof
-		parts, err := partitions(indexed("assignments"), c, 1, r, s)
+		first := addressOf(guarded(t, []assignmentC{*c}, 1))
+		parts, err := partitions(indexed("assignments"), first, 1, r, s)
 		if err == nil {
 			var j *job
 			if j, err = startJob(set, parts, engine.DefaultProveOptions()); err == nil {
@@ -144,7 +140,7 @@ func FuzzAssignment(f *testing.F) {
 		if c.struct_size != firstAssignment {
 			return // supraseal's struct has no size
 		}
-		if _, err2 := suprasealPartitions(suprasealForm(c), 1, r, s); err2 != nil {
+		if _, err2 := suprasealPartitions(addressOf(guarded(t, []suprasealAssignmentC{*suprasealForm(c)}, 1)), 1, r, s); err2 != nil {
 			require.Equal(t, statusOf(err), statusOf(err2), "%v, but through supraseal %v", err, err2)
 		}
 	})

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,9 +28,10 @@ func TestHammer(t *testing.T) {
 	require.NoError(t, err)
 	var all sync.WaitGroup
 	for thread := range hammerThreads {
+		proof := guarded(t, make([]groth16.Proof, 1), 1)
 		all.Go(func() {
 			for round := range hammerRounds {
-				if err := hammer(file, thread+round); !assert.NoError(t, err) {
+				if err := hammer(file, proof, thread+round); !assert.NoError(t, err) {
 					return
 				}
 			}
@@ -42,7 +42,7 @@ func TestHammer(t *testing.T) {
 	assert.Len(t, srsHandles.free, len(srsHandles.slots), "every handle was given back")
 }
 
-func hammer(file *gv.File, variant int) error {
+func hammer(file *gv.File, proof *groth16.Proof, variant int) error {
 	path := filepath.Join(goldenDir, "two.params")
 	open := suprasealSets.open
 	if variant%3 == 0 {
@@ -66,7 +66,7 @@ func hammer(file *gv.File, variant int) error {
 	if err := releaseSet(h); err != nil {
 		return err
 	}
-	err = useJob(jh, file.Proof, variant)
+	err = useJob(jh, proof, file.Proof, variant)
 	last, _, releaseErr := jobHandles.release(jh)
 	if last != nil {
 		last.abandon()
@@ -82,25 +82,26 @@ func releaseSet(h uint64) error {
 	return set.Release()
 }
 
-func useJob(h uint64, want *groth16.Proof, variant int) error {
+// useJob has the job's proof written to proof, which is guarded memory.
+func useJob(h uint64, proof, want *groth16.Proof, variant int) error {
 	j, err := jobHandles.get(h)
 	if err != nil {
 		return err
 	}
-	var proof proofC
+	out := addressOf(proof)
 	if variant%5 == 2 {
 		j.Cancel()
 	}
-	err = withTimeout(uint64(variant%2), func(ctx context.Context) error { return j.wait(ctx, &proof) })
+	err = withTimeout(uint64(variant%2), func(ctx context.Context) error { return j.wait(ctx, out) })
 	if errors.Is(err, errTimeout) {
-		err = j.wait(context.Background(), &proof)
+		err = j.wait(context.Background(), out)
 	}
 	switch {
 	case variant%5 == 2 && errors.Is(err, engine.ErrCancelled):
 		return nil
 	case err != nil:
 		return err
-	case *(*groth16.Proof)(unsafe.Pointer(&proof)) != *want:
+	case *proof != *want:
 		return errors.New("not the expected proof")
 	}
 	return nil

@@ -1,7 +1,7 @@
 package main
 
 /*
-#include "cuzk.h"
+#include "calls.h"
 */
 import "C"
 
@@ -12,11 +12,13 @@ import (
 )
 
 //export cuzkgoHostAlloc
-func cuzkgoHostAlloc(size C.size_t, out *unsafe.Pointer) C.cuzk_status {
+func cuzkgoHostAlloc(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_host_alloc", func() error {
-		if err := checkPointer("out", out); err != nil {
+		args := arguments[C.struct_cuzkc_host_alloc_args](packed)
+		if err := checkPointer("out", args.out); err != nil {
 			return err
 		}
+		size := args.size
 		if size == 0 || uint64(size) > maxBytes {
 			return refuse(errSize, "size is %d bytes, expected 1 to %d", size, uint64(maxBytes))
 		}
@@ -28,23 +30,24 @@ func cuzkgoHostAlloc(size C.size_t, out *unsafe.Pointer) C.cuzk_status {
 		if err != nil {
 			return err
 		}
-		// SAFETY: it is not Go memory, and stays until cuzk_host_free.
-		*out = unsafe.Pointer(unsafe.SliceData(memory))
+		// It is not Go memory, and stays until cuzk_host_free.
+		write(args.out, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(memory)))))
 		return nil
 	})
 }
 
 //export cuzkgoHostFree
-func cuzkgoHostFree(address C.uintptr_t) C.cuzk_status {
+func cuzkgoHostFree(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_host_free", func() error {
-		if address == 0 {
+		memory := arguments[C.struct_cuzkc_host_free_args](packed).memory
+		if memory == 0 {
 			return nil
 		}
 		e := madeEngine()
 		if e == nil {
-			return refuse(errValue, "memory is %#x, and cuzk_host_alloc has given none", uint64(address))
+			return refuse(errValue, "memory is %#x, and cuzk_host_alloc has given none", uint64(memory))
 		}
-		return e.FreeHostAt(uintptr(address))
+		return e.FreeHostAt(uintptr(memory))
 	})
 }
 

@@ -1,7 +1,7 @@
 package main
 
 /*
-#include "cuzk.h"
+#include "calls.h"
 */
 import "C"
 
@@ -22,64 +22,67 @@ type job struct {
 
 var jobHandles = handleTable[*job]{kind: kindJob}
 
-// wait stores the proofs at out unless it is nil.
-func (j *job) wait(ctx context.Context, out *proofC) error {
+// wait stores the proofs at out unless it is 0.
+func (j *job) wait(ctx context.Context, out address) error {
 	proofs, err := j.Wait(ctx)
 	if err != nil {
 		return err
 	}
-	if out != nil {
+	if out != 0 && len(proofs) > 0 {
 		writeProofs(out, proofs)
 	}
 	return nil
 }
 
 //export cuzkgoJobStart
-func cuzkgoJobStart(set C.cuzk_srs, assignments *C.cuzk_assignment, count C.size_t, r, s *C.cuzk_fr, options *C.cuzk_prove_options, out *C.cuzk_job) C.cuzk_status {
+func cuzkgoJobStart(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_job_start", func() error {
-		if err := checkPointer("out", out); err != nil {
+		args := arguments[proveArgs](packed)
+		if err := checkPointer("out", args.out); err != nil {
 			return err
 		}
-		j, err := start(set, indexed("assignments"), assignments, uint64(count), r, s, options)
+		j, err := start(&args, indexed("assignments"))
 		if err != nil {
 			return err
 		}
-		*out = C.cuzk_job(jobHandles.add(j))
+		write(args.out, jobHandles.add(j))
 		return nil
 	})
 }
 
 //export cuzkgoJobWait
-func cuzkgoJobWait(h C.cuzk_job, timeoutMS C.uint64_t, out *C.cuzk_proof) C.cuzk_status {
+func cuzkgoJobWait(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_job_wait", func() error {
-		j, err := jobHandles.get(uint64(h))
+		args := arguments[C.struct_cuzkc_job_wait_args](packed)
+		j, err := jobHandles.get(uint64(args.job))
 		if err != nil {
 			return err
 		}
-		if out != nil {
-			if err := checkPointer("out", out); err != nil {
+		if args.out != 0 {
+			if err := checkPointer("out", args.out); err != nil {
 				return err
 			}
 		}
-		return withTimeout(uint64(timeoutMS), func(ctx context.Context) error { return j.wait(ctx, out) })
+		return withTimeout(uint64(args.timeout_ms), func(ctx context.Context) error { return j.wait(ctx, args.out) })
 	})
 }
 
 //export cuzkgoJobWaitRows
-func cuzkgoJobWaitRows(h C.cuzk_job, timeoutMS C.uint64_t) C.cuzk_status {
+func cuzkgoJobWaitRows(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_job_wait_rows", func() error {
-		j, err := jobHandles.get(uint64(h))
+		args := arguments[C.struct_cuzkc_job_wait_args](packed)
+		j, err := jobHandles.get(uint64(args.job))
 		if err != nil {
 			return err
 		}
-		return withTimeout(uint64(timeoutMS), j.WaitRows)
+		return withTimeout(uint64(args.timeout_ms), j.WaitRows)
 	})
 }
 
 //export cuzkgoJobCancel
-func cuzkgoJobCancel(h C.cuzk_job) C.cuzk_status {
+func cuzkgoJobCancel(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_job_cancel", func() error {
-		j, err := jobHandles.get(uint64(h))
+		j, err := jobHandles.get(handleArgument(packed))
 		if err != nil {
 			return err
 		}
@@ -89,12 +92,13 @@ func cuzkgoJobCancel(h C.cuzk_job) C.cuzk_status {
 }
 
 //export cuzkgoJobRelease
-func cuzkgoJobRelease(h C.cuzk_job) C.cuzk_status {
+func cuzkgoJobRelease(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_job_release", func() error {
+		h := handleArgument(packed)
 		if h == 0 {
 			return nil
 		}
-		j, last, err := jobHandles.release(uint64(h))
+		j, last, err := jobHandles.release(h)
 		if err != nil || !last {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 /*
 #include <stdlib.h>
-#include "cuzk.h"
 #include "internal.h"
 */
 import "C"
@@ -23,9 +22,11 @@ var (
 )
 
 //export cuzkgoSetLog
-func cuzkgoSetLog(fn C.cuzk_log_fn, user unsafe.Pointer, maxLevel C.int32_t) C.cuzk_status {
+func cuzkgoSetLog(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_set_log", func() error {
-		if fn == nil {
+		args := arguments[C.struct_cuzkc_set_log_args](packed)
+		maxLevel := args.max_level
+		if args.fn == 0 {
 			logLevel.Store(0)
 			logCalls.replace(nil)
 			return nil
@@ -40,7 +41,7 @@ func cuzkgoSetLog(fn C.cuzk_log_fn, user unsafe.Pointer, maxLevel C.int32_t) C.c
 			}
 			message := C.CString(text)
 			defer C.free(unsafe.Pointer(message))
-			C.cuzkc_log(fn, C.int32_t(level), message, user)
+			C.cuzkc_log(args.fn, C.int32_t(level), message, args.user)
 		})
 		return nil
 	})

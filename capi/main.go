@@ -1,10 +1,11 @@
 // Package main is the C ABI of libcuzk: include/cuzk.h and
 // include/supraseal_c2.h over package engine.
 //
-// It holds no logic. Every call checks its pointers, converts, calls the
-// engine and turns the error into a status. The symbols of the headers are
-// defined in exports.c, where the C compiler compares them with the headers;
-// they call the cuzkgo functions of the Go files, which the linker hides.
+// Every call checks its pointers, converts, calls the engine and turns the error
+// into a status. The symbols of the headers are defined in exports.c, where the C
+// compiler compares them with the headers; they call the cuzkgo functions of the
+// Go files, which the linker hides, on the threads of entry.c. What the host
+// gives is in calls.h, with integers for pointers.
 //
 // Build with build.sh in this folder; `go build` alone gives a library without
 // soname that exports too much.

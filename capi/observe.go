@@ -1,7 +1,6 @@
 package main
 
 /*
-#include "cuzk.h"
 #include "internal.h"
 */
 import "C"
@@ -16,12 +15,14 @@ import (
 )
 
 //export cuzkgoMetrics
-func cuzkgoMetrics(out *C.char, size C.size_t, needed *C.size_t) C.cuzk_status {
+func cuzkgoMetrics(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_metrics", func() error {
-		if err := checkPointer("needed", needed); err != nil {
+		args := arguments[C.struct_cuzkc_metrics_args](packed)
+		size := uint64(args.size)
+		if err := checkPointer("needed", args.needed); err != nil {
 			return err
 		}
-		if size > 0 && out == nil {
+		if size > 0 && args.out == 0 {
 			return refuse(errNull, "out is NULL, and size is %d", size)
 		}
 		e, err := theEngine()
@@ -33,30 +34,31 @@ func cuzkgoMetrics(out *C.char, size C.size_t, needed *C.size_t) C.cuzk_status {
 			return err
 		}
 		text = append(text, 0)
-		*needed = C.size_t(len(text))
+		write(args.needed, uint64(len(text)))
 		if size == 0 {
 			return nil // only the number was asked for
 		}
-		if uint64(size) < uint64(len(text)) {
+		if size < uint64(len(text)) {
 			return refuse(errSize, "size is %d, the metrics take %d bytes", size, len(text))
 		}
 		// SAFETY: the caller has given at least so many bytes at out.
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(out)), len(text)), text)
+		copy(unsafe.Slice(at[byte](args.out), len(text)), text)
 		return nil
 	})
 }
 
 //export cuzkgoTimelineStart
-func cuzkgoTimelineStart(path *C.char) C.cuzk_status {
+func cuzkgoTimelineStart(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_timeline_start", func() error {
-		if path == nil {
-			return refuse(errNull, "path is NULL")
+		path, err := stringAt("path", arguments[C.struct_cuzkc_timeline_start_args](packed).path)
+		if err != nil {
+			return err
 		}
 		// First, so that the environment's timeline is running if there is one.
 		if _, err := theEngine(); err != nil {
 			return err
 		}
-		if err := timeline.Start(C.GoString(path)); err != nil {
+		if err := timeline.Start(path); err != nil {
 			return err
 		}
 		stopAtExit()
@@ -65,7 +67,7 @@ func cuzkgoTimelineStart(path *C.char) C.cuzk_status {
 }
 
 //export cuzkgoTimelineStop
-func cuzkgoTimelineStop() C.cuzk_status {
+func cuzkgoTimelineStop(C.uintptr_t) C.cuzk_status {
 	return call("cuzk_timeline_stop", timeline.Stop)
 }
 

@@ -1,13 +1,12 @@
 package main
 
 /*
-#include "cuzk.h"
+#include "calls.h"
 */
 import "C"
 
 import (
 	"math/bits"
-	"unsafe"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -17,54 +16,67 @@ import (
 )
 
 //export cuzkgoProofSerialize
-func cuzkgoProofSerialize(proof *C.cuzk_proof, out *C.uint8_t) C.cuzk_status {
+func cuzkgoProofSerialize(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_proof_serialize", func() error {
-		if err := checkPointer("proof", proof); err != nil {
+		args := arguments[C.struct_cuzkc_proof_serialize_args](packed)
+		p, err := proofAt("proof", args.proof)
+		if err != nil {
 			return err
 		}
-		if out == nil {
-			return refuse(errNull, "out is NULL")
+		if err := checkAligned("out", args.out, 1); err != nil {
+			return err
 		}
-		p := *(*engine.Proof)(unsafe.Pointer(proof))
 		if err := checkReduced(&p); err != nil {
 			return err
 		}
-		*(*[groth16.ProofBytes]byte)(unsafe.Pointer(out)) = p.Bytes()
+		*at[[groth16.ProofBytes]byte](args.out) = p.Bytes()
 		return nil
 	})
 }
 
 //export cuzkgoProofDeserialize
-func cuzkgoProofDeserialize(data *C.uint8_t, out *C.cuzk_proof) C.cuzk_status {
+func cuzkgoProofDeserialize(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_proof_deserialize", func() error {
-		if data == nil {
-			return refuse(errNull, "bytes is NULL")
-		}
-		if err := checkPointer("out", out); err != nil {
+		args := arguments[C.struct_cuzkc_proof_deserialize_args](packed)
+		if err := checkAligned("bytes", args.bytes, 1); err != nil {
 			return err
 		}
-		p, err := groth16.ParseProof(C.GoBytes(unsafe.Pointer(data), groth16.ProofBytes))
+		if err := checkPointer("out", args.out); err != nil {
+			return err
+		}
+		data := *at[[groth16.ProofBytes]byte](args.bytes)
+		p, err := groth16.ParseProof(data[:])
 		if err != nil {
 			return err
 		}
-		writeProofs(out, []engine.Proof{*p})
+		writeProofs(args.out, []engine.Proof{*p})
 		return nil
 	})
 }
 
 //export cuzkgoRandomScalar
-func cuzkgoRandomScalar(out *C.cuzk_fr) C.cuzk_status {
+func cuzkgoRandomScalar(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_random_scalar", func() error {
-		if err := checkPointer("out", out); err != nil {
+		args := arguments[C.struct_cuzkc_out_args](packed)
+		if err := checkPointer("out", args.out); err != nil {
 			return err
 		}
 		var x fr.Element
 		if _, err := x.SetRandom(); err != nil {
 			return err
 		}
-		*(*fr.Element)(unsafe.Pointer(out)) = x
+		*at[fr.Element](args.out) = x
 		return nil
 	})
+}
+
+// proofAt copies the proof at p: the caller may write over it meanwhile. Its
+// coordinates may be any numbers.
+func proofAt(name string, p address) (engine.Proof, error) {
+	if err := checkPointer(name, p); err != nil {
+		return engine.Proof{}, err
+	}
+	return *at[engine.Proof](p), nil
 }
 
 // checkReduced refuses a proof with a coordinate that is not below the

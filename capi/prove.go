@@ -1,7 +1,7 @@
 package main
 
 /*
-#include "cuzk.h"
+#include "calls.h"
 */
 import "C"
 
@@ -15,38 +15,39 @@ import (
 
 type (
 	proveOptionsC = C.cuzk_prove_options
-	proofC        = C.cuzk_proof
+	proveArgs     = C.struct_cuzkc_prove_args
 )
 
 // firstProveOptions is sizeof(cuzk_prove_options) in ABI 1.0.
 const firstProveOptions = 24
 
 //export cuzkgoProvePartition
-func cuzkgoProvePartition(set C.cuzk_srs, assignment *C.cuzk_assignment, r, s *C.cuzk_fr, options *C.cuzk_prove_options, out *C.cuzk_proof) C.cuzk_status {
+func cuzkgoProvePartition(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_prove_partition", func() error {
-		if err := checkPointer("out", out); err != nil {
+		args := arguments[proveArgs](packed)
+		if err := checkPointer("out", args.out); err != nil {
 			return err
 		}
-		name := func(uint64) string { return "assignment" }
-		job, err := start(set, name, assignment, 1, r, s, options)
+		job, err := start(&args, func(uint64) string { return "assignment" })
 		if err != nil {
 			return err
 		}
-		return job.wait(context.Background(), out)
+		return job.wait(context.Background(), args.out)
 	})
 }
 
 // start is the common part of cuzk_prove_partition and cuzk_job_start.
-func start(set C.cuzk_srs, nameOf func(uint64) string, assignments *assignmentC, count uint64, r, s *frC, options *proveOptionsC) (*job, error) {
-	srs, err := srsHandles.get(uint64(set))
+// nameOf is what to call an assignment in messages.
+func start(args *proveArgs, nameOf func(uint64) string) (*job, error) {
+	srs, err := srsHandles.get(uint64(args.srs))
 	if err != nil {
 		return nil, err
 	}
-	opt, err := proveOptions(options)
+	opt, err := proveOptions(args.options)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := partitions(nameOf, assignments, count, r, s)
+	parts, err := partitions(nameOf, args.assignments, uint64(args.count), args.r, args.s)
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +66,12 @@ func startJob(srs *engine.SRS, parts []engine.Partition, opt engine.ProveOptions
 	return &job{Job: j, count: len(parts)}, nil
 }
 
-func proveOptions(p *proveOptionsC) (engine.ProveOptions, error) {
-	if p == nil {
+func proveOptions(p address) (engine.ProveOptions, error) {
+	if p == 0 {
 		return engine.DefaultProveOptions(), nil
 	}
 	var none engine.ProveOptions
-	o, err := readStruct("options", p, firstProveOptions)
+	o, err := readStruct[proveOptionsC]("options", p, firstProveOptions)
 	if err != nil {
 		return none, err
 	}
@@ -109,8 +110,8 @@ func deviceIndex(device C.int32_t) int {
 
 // writeProofs stores proofs at out, which the caller has made large enough.
 // cuzk_proof and engine.Proof have the same layout.
-func writeProofs(out *proofC, proofs []engine.Proof) {
-	copy(unsafe.Slice((*engine.Proof)(unsafe.Pointer(out)), len(proofs)), proofs)
+func writeProofs(out address, proofs []engine.Proof) {
+	copy(unsafe.Slice(at[engine.Proof](out), len(proofs)), proofs)
 }
 
 // indexed names the elements of an array.

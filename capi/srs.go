@@ -1,7 +1,7 @@
 package main
 
 /*
-#include "cuzk.h"
+#include "calls.h"
 */
 import "C"
 
@@ -27,23 +27,25 @@ const (
 var srsHandles = handleTable[*engine.SRS]{kind: kindSRS}
 
 //export cuzkgoSRSOpen
-func cuzkgoSRSOpen(path *C.char, options *C.cuzk_srs_options, out *C.cuzk_srs) C.cuzk_status {
+func cuzkgoSRSOpen(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_srs_open", func() error {
-		if path == nil {
-			return refuse(errNull, "path is NULL")
-		}
-		if err := checkPointer("out", out); err != nil {
-			return err
-		}
-		opt, err := srsOptions(options)
+		args := arguments[C.struct_cuzkc_srs_open_args](packed)
+		path, err := stringAt("path", args.path)
 		if err != nil {
 			return err
 		}
-		set, err := openSRS(C.GoString(path), opt)
+		if err := checkPointer("out", args.out); err != nil {
+			return err
+		}
+		opt, err := srsOptions(args.options)
 		if err != nil {
 			return err
 		}
-		*out = C.cuzk_srs(srsHandles.add(set))
+		set, err := openSRS(path, opt)
+		if err != nil {
+			return err
+		}
+		write(args.out, srsHandles.add(set))
 		return nil
 	})
 }
@@ -56,11 +58,11 @@ func openSRS(path string, opt engine.SRSOptions) (*engine.SRS, error) {
 	return e.OpenSRS(context.Background(), path, opt)
 }
 
-func srsOptions(p *srsOptionsC) (engine.SRSOptions, error) {
-	if p == nil {
+func srsOptions(p address) (engine.SRSOptions, error) {
+	if p == 0 {
 		return engine.SRSOptions{}, nil
 	}
-	o, err := readStruct("options", p, firstSRSOptions)
+	o, err := readStruct[srsOptionsC]("options", p, firstSRSOptions)
 	if err != nil {
 		return engine.SRSOptions{}, err
 	}
@@ -73,20 +75,26 @@ func srsOptions(p *srsOptionsC) (engine.SRSOptions, error) {
 	return engine.SRSOptions{CheckSubgroup: o.flags&C.CUZK_SRS_CHECK_SUBGROUP != 0}, nil
 }
 
+// handleArgument is the argument of a call with a handle alone.
+func handleArgument(packed C.uintptr_t) uint64 {
+	return uint64(arguments[C.struct_cuzkc_handle_args](packed).handle)
+}
+
 //export cuzkgoSRSRetain
-func cuzkgoSRSRetain(h C.cuzk_srs) C.cuzk_status {
+func cuzkgoSRSRetain(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_srs_retain", func() error {
-		return srsHandles.retain(uint64(h))
+		return srsHandles.retain(handleArgument(packed))
 	})
 }
 
 //export cuzkgoSRSRelease
-func cuzkgoSRSRelease(h C.cuzk_srs) C.cuzk_status {
+func cuzkgoSRSRelease(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_srs_release", func() error {
+		h := handleArgument(packed)
 		if h == 0 {
 			return nil
 		}
-		set, last, err := srsHandles.release(uint64(h))
+		set, last, err := srsHandles.release(h)
 		if err != nil || !last {
 			return err
 		}
@@ -95,13 +103,14 @@ func cuzkgoSRSRelease(h C.cuzk_srs) C.cuzk_status {
 }
 
 //export cuzkgoSRSGetInfo
-func cuzkgoSRSGetInfo(h C.cuzk_srs, out *C.cuzk_srs_info) C.cuzk_status {
+func cuzkgoSRSGetInfo(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_srs_get_info", func() error {
-		set, err := srsHandles.get(uint64(h))
+		args := arguments[C.struct_cuzkc_srs_get_info_args](packed)
+		set, err := srsHandles.get(uint64(args.srs))
 		if err != nil {
 			return err
 		}
-		size, err := structSize("out", out, firstSRSInfo)
+		size, err := structSize[srsInfoC]("out", args.out, firstSRSInfo)
 		if err != nil {
 			return err
 		}
@@ -109,7 +118,7 @@ func cuzkgoSRSGetInfo(h C.cuzk_srs, out *C.cuzk_srs_info) C.cuzk_status {
 		if err != nil {
 			return err
 		}
-		writeStruct(out, size, srsInfoC{
+		writeStruct(args.out, size, srsInfoC{
 			domain_size: C.uint64_t(info.DomainSize),
 			num_inputs:  C.uint64_t(info.NumInputs),
 			num_aux:     C.uint64_t(info.NumAux),

@@ -19,15 +19,15 @@ type sizeT = C.size_t
 // taken for garbage, before that many bytes are read.
 const maxStructSize = 4096
 
-// structSize returns the checked struct_size of *p. first is the size that the
+// structSize returns the checked struct_size of the T at p. first is the size that the
 // struct had in ABI 1.0.
-func structSize[T any](name string, p *T, first uintptr) (uintptr, error) {
+func structSize[T any](name string, p address, first uintptr) (uintptr, error) {
 	if err := checkPointer(name, p); err != nil {
 		return 0, err
 	}
 	// Every such struct begins with a size_t.
-	size := *(*uintptr)(unsafe.Pointer(p))
-	known := unsafe.Sizeof(*p)
+	size := *at[uintptr](p)
+	known := unsafe.Sizeof(*new(T))
 	switch {
 	case size < first:
 		return 0, refuse(errStructSize, "%s.struct_size is %d, expected at least %d", name, size, first)
@@ -36,32 +36,30 @@ func structSize[T any](name string, p *T, first uintptr) (uintptr, error) {
 			name, size, alignment, maxStructSize, known)
 	}
 	for i := known; i < size; i++ {
-		if *(*byte)(unsafe.Add(unsafe.Pointer(p), i)) != 0 {
+		if *at[byte](p + address(i)) != 0 {
 			return 0, refuse(errStructSize, "%s: byte %d is set, but this library knows only the first %d", name, i, known)
 		}
 	}
 	return size, nil
 }
 
-// readStruct copies *p into the library's idea of the struct.
-func readStruct[T any](name string, p *T, first uintptr) (T, error) {
+// readStruct copies what lies at p into the library's idea of the struct. T has
+// no pointers.
+func readStruct[T any](name string, p address, first uintptr) (T, error) {
 	var v T
-	size, err := structSize(name, p, first)
+	size, err := structSize[T](name, p, first)
 	if err != nil {
 		return v, err
 	}
-	copyBytes(unsafe.Pointer(&v), unsafe.Pointer(p), min(size, unsafe.Sizeof(v)))
+	copy(bytesOf(&v), unsafe.Slice(at[byte](p), size))
 	return v, nil
 }
 
-// writeStruct copies v to *p, as much as the caller's struct holds, and leaves
+// writeStruct copies v to p, as much as the caller's struct holds, and leaves
 // struct_size as it is. size is what structSize returned.
-func writeStruct[T any](p *T, size uintptr, v T) {
+func writeStruct[T any](p address, size uintptr, v T) {
 	const head = unsafe.Sizeof(uintptr(0))
-	n := min(size, unsafe.Sizeof(v))
-	copyBytes(unsafe.Add(unsafe.Pointer(p), head), unsafe.Add(unsafe.Pointer(&v), head), n-head)
+	copy(unsafe.Slice(at[byte](p), size)[head:], bytesOf(&v)[head:])
 }
 
-func copyBytes(to, from unsafe.Pointer, n uintptr) {
-	copy(unsafe.Slice((*byte)(to), n), unsafe.Slice((*byte)(from), n))
-}
+func bytesOf[T any](v *T) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v)) }

@@ -16,10 +16,10 @@ type newerSRSOptions struct {
 
 func TestReadStruct(t *testing.T) {
 	read := func(o *newerSRSOptions) (srsOptionsC, error) {
-		return readStruct("options", &o.srsOptionsC, firstSRSOptions)
+		return readStruct[srsOptionsC]("options", addressOf(o), firstSRSOptions)
 	}
 	sized := func(size int) *newerSRSOptions {
-		o := new(newerSRSOptions)
+		o := guarded(t, make([]newerSRSOptions, 1), 1)
 		o.struct_size = sizeT(size)
 		o.flags = 1
 		return o
@@ -46,7 +46,7 @@ func TestReadStruct(t *testing.T) {
 		// As if the struct had ended after flags in the first version.
 		o := sized(8)
 		o.flags = 0xdead
-		got, err := readStruct("options", &o.srsOptionsC, 8)
+		got, err := readStruct[srsOptionsC]("options", addressOf(o), 8)
 		require.NoError(t, err)
 		assert.Zero(t, got.flags)
 	})
@@ -63,33 +63,34 @@ func TestReadStruct(t *testing.T) {
 		})
 	}
 	t.Run("refused: null and misaligned", func(t *testing.T) {
-		_, err := readStruct[srsOptionsC]("options", nil, firstSRSOptions)
+		_, err := readStruct[srsOptionsC]("options", 0, firstSRSOptions)
 		require.ErrorIs(t, err, errNull)
-		buffer := make([]uint64, 8)
-		p := (*srsOptionsC)(unsafe.Add(unsafe.Pointer(&buffer[0]), 4))
-		_, err = readStruct("options", p, firstSRSOptions)
-		require.ErrorIs(t, err, errAlignment)
+		for _, p := range []address{1, 4, 8*1000 + 7} {
+			_, err = readStruct[srsOptionsC]("options", p, firstSRSOptions)
+			require.ErrorIs(t, err, errAlignment)
+		}
 	})
 }
 
 func TestWriteStruct(t *testing.T) {
 	t.Run("an older caller's memory past its struct is not touched", func(t *testing.T) {
-		var info srsInfoC
+		info := guarded(t, make([]srsInfoC, 1), 1)
 		info.struct_size = 24 // struct_size, domain_size, num_inputs
-		size, err := structSize("out", &info, 24)
+		size, err := structSize[srsInfoC]("out", addressOf(info), 24)
 		require.NoError(t, err)
-		writeStruct(&info, size, srsInfoC{domain_size: 1, num_inputs: 2, num_aux: 3})
-		assert.Equal(t, srsInfoC{struct_size: 24, domain_size: 1, num_inputs: 2}, info)
+		writeStruct(addressOf(info), size, srsInfoC{domain_size: 1, num_inputs: 2, num_aux: 3})
+		assert.Equal(t, srsInfoC{struct_size: 24, domain_size: 1, num_inputs: 2}, *info)
 	})
 	t.Run("a newer caller gets what is known", func(t *testing.T) {
-		var info struct {
+		type newerSRSInfo struct {
 			srsInfoC
 			later uint64
 		}
+		info := guarded(t, make([]newerSRSInfo, 1), 1)
 		info.struct_size = firstSRSInfo + 8
-		size, err := structSize("out", &info.srsInfoC, firstSRSInfo)
+		size, err := structSize[srsInfoC]("out", addressOf(info), firstSRSInfo)
 		require.NoError(t, err)
-		writeStruct(&info.srsInfoC, size, srsInfoC{point_bytes: 9})
+		writeStruct(addressOf(info), size, srsInfoC{point_bytes: 9})
 		assert.EqualValues(t, 9, info.point_bytes)
 		assert.Zero(t, info.later)
 	})

@@ -1,13 +1,12 @@
 package main
 
 /*
-#include "supraseal_c2.h"
+#include "calls.h"
 */
 import "C"
 
 import (
 	"context"
-	"unsafe"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
@@ -15,7 +14,10 @@ import (
 	"github.com/libcuzk/libcuzk/engine/groth16"
 )
 
-type suprasealAssignmentC = C.supraseal_assignment
+type (
+	suprasealAssignmentC = C.struct_cuzkc_supraseal_assignment
+	suprasealProveArgs   = C.struct_cuzkc_supraseal_prove_args
+)
 
 // suprasealSRS is what a supraseal handle stands for. Every clone is a handle
 // of its own, so that dropping one twice never takes another's.
@@ -29,21 +31,19 @@ var (
 	pendingHandles   = handleTable[*job]{kind: kindPending}
 )
 
-// cuzkgoSuprasealOpen stores the new handle at handle; ret is where the C side
-// puts it afterwards.
-//
 //export cuzkgoSuprasealOpen
-func cuzkgoSuprasealOpen(path *C.char, cache C.int, ret *C.supraseal_srs, handle *C.uint64_t) C.cuzk_status {
+func cuzkgoSuprasealOpen(packed C.uintptr_t) C.cuzk_status {
 	return call("create_SRS", func() error {
-		if path == nil {
-			return refuse(errNull, "srs_path is NULL")
-		}
-		if err := checkPointer("ret", ret); err != nil {
+		args := arguments[C.struct_cuzkc_supraseal_open_args](packed)
+		path, err := stringAt("srs_path", args.path)
+		if err != nil {
 			return err
 		}
-		s := suprasealSRS{path: C.GoString(path)}
-		var err error
-		if cache != 0 {
+		if err := checkPointer("ret", args.ret); err != nil {
+			return err
+		}
+		s := suprasealSRS{path: path}
+		if args.cache != 0 {
 			s.set, err = suprasealSets.open(s.path)
 		} else {
 			s.set, err = openSRS(s.path, engine.SRSOptions{})
@@ -51,15 +51,15 @@ func cuzkgoSuprasealOpen(path *C.char, cache C.int, ret *C.supraseal_srs, handle
 		if err != nil {
 			return err
 		}
-		*handle = C.uint64_t(suprasealHandles.add(s))
+		write(args.handle_out, suprasealHandles.add(s))
 		return nil
 	})
 }
 
 //export cuzkgoSuprasealEvict
-func cuzkgoSuprasealEvict(h C.uint64_t) {
-	call("evict_SRS", func() error {
-		s, err := suprasealHandles.get(uint64(h))
+func cuzkgoSuprasealEvict(packed C.uintptr_t) C.cuzk_status {
+	return call("evict_SRS", func() error {
+		s, err := suprasealHandles.get(handleArgument(packed))
 		if err != nil {
 			return err
 		}
@@ -68,12 +68,13 @@ func cuzkgoSuprasealEvict(h C.uint64_t) {
 }
 
 //export cuzkgoSuprasealDrop
-func cuzkgoSuprasealDrop(h C.uint64_t) {
-	call("drop_SRS", func() error {
+func cuzkgoSuprasealDrop(packed C.uintptr_t) C.cuzk_status {
+	return call("drop_SRS", func() error {
+		h := handleArgument(packed)
 		if h == 0 {
 			return nil
 		}
-		s, _, err := suprasealHandles.release(uint64(h))
+		s, _, err := suprasealHandles.release(h)
 		if err != nil {
 			return err
 		}
@@ -82,45 +83,47 @@ func cuzkgoSuprasealDrop(h C.uint64_t) {
 }
 
 //export cuzkgoSuprasealClone
-func cuzkgoSuprasealClone(h C.uint64_t) (clone C.uint64_t) {
-	call("clone_SRS", func() error {
-		s, err := suprasealHandles.get(uint64(h))
+func cuzkgoSuprasealClone(packed C.uintptr_t) C.cuzk_status {
+	return call("clone_SRS", func() error {
+		args := arguments[C.struct_cuzkc_supraseal_clone_args](packed)
+		s, err := suprasealHandles.get(uint64(args.handle))
 		if err != nil {
 			return err
 		}
 		if err := s.set.Retain(); err != nil {
 			return err
 		}
-		clone = C.uint64_t(suprasealHandles.add(s))
+		write(args.handle_out, suprasealHandles.add(s))
 		return nil
 	})
-	return clone
 }
 
 //export cuzkgoSuprasealProve
-func cuzkgoSuprasealProve(provers *C.supraseal_assignment, count C.size_t, r, s *C.cuzk_fr, proofs *C.cuzk_proof, srs *C.supraseal_srs, device C.int32_t) C.cuzk_status {
+func cuzkgoSuprasealProve(packed C.uintptr_t) C.cuzk_status {
 	return call("generate_groth16_proofs_c", func() error {
-		if count == 0 {
+		args := arguments[suprasealProveArgs](packed)
+		if args.count == 0 {
 			return nil
 		}
-		if _, err := array("proofs", proofs, uint64(count)); err != nil {
+		if _, err := array[engine.Proof]("proofs", args.out, uint64(args.count)); err != nil {
 			return err
 		}
-		j, err := suprasealStart(provers, uint64(count), r, s, srs, device)
+		j, err := suprasealStart(&args)
 		if err != nil {
 			return err
 		}
-		return j.wait(context.Background(), proofs)
+		return j.wait(context.Background(), args.out)
 	})
 }
 
 //export cuzkgoSuprasealStart
-func cuzkgoSuprasealStart(provers *C.supraseal_assignment, count C.size_t, r, s *C.cuzk_fr, srs *C.supraseal_srs, device C.int32_t, pending *unsafe.Pointer, handle *C.uint64_t) C.cuzk_status {
+func cuzkgoSuprasealStart(packed C.uintptr_t) C.cuzk_status {
 	return call("generate_groth16_proofs_start_c", func() error {
-		if err := checkPointer("pending_out", pending); err != nil {
+		args := arguments[suprasealProveArgs](packed)
+		if err := checkPointer("pending_out", args.out); err != nil {
 			return err
 		}
-		j, err := suprasealStart(provers, uint64(count), r, s, srs, device)
+		j, err := suprasealStart(&args)
 		if err != nil {
 			return err
 		}
@@ -132,35 +135,36 @@ func cuzkgoSuprasealStart(provers *C.supraseal_assignment, count C.size_t, r, s 
 		// has everything.
 		select {
 		case <-j.Done():
-			if err := j.wait(context.Background(), nil); err != nil {
+			if err := j.wait(context.Background(), 0); err != nil {
 				return err
 			}
 		default:
 		}
-		*handle = C.uint64_t(pendingHandles.add(j))
+		write(args.handle_out, pendingHandles.add(j))
 		return nil
 	})
 }
 
 //export cuzkgoSuprasealFinalize
-func cuzkgoSuprasealFinalize(h C.uint64_t, proofs *C.cuzk_proof) C.cuzk_status {
+func cuzkgoSuprasealFinalize(packed C.uintptr_t) C.cuzk_status {
 	return call("finalize_groth16_proof_c", func() error {
-		j, _, err := pendingHandles.release(uint64(h))
+		args := arguments[C.struct_cuzkc_supraseal_finalize_args](packed)
+		j, _, err := pendingHandles.release(uint64(args.handle))
 		if err != nil {
 			return err
 		}
-		if _, err := array("proofs", proofs, uint64(j.count)); err != nil {
+		if _, err := array[engine.Proof]("proofs", args.proofs, uint64(j.count)); err != nil {
 			j.abandon()
 			return err
 		}
-		return j.wait(context.Background(), proofs)
+		return j.wait(context.Background(), args.proofs)
 	})
 }
 
 //export cuzkgoSuprasealDestroy
-func cuzkgoSuprasealDestroy(h C.uint64_t) {
-	call("destroy_pending_proof", func() error {
-		j, _, err := pendingHandles.release(uint64(h))
+func cuzkgoSuprasealDestroy(packed C.uintptr_t) C.cuzk_status {
+	return call("destroy_pending_proof", func() error {
+		j, _, err := pendingHandles.release(handleArgument(packed))
 		if err != nil {
 			return err
 		}
@@ -169,36 +173,36 @@ func cuzkgoSuprasealDestroy(h C.uint64_t) {
 	})
 }
 
-func suprasealStart(provers *suprasealAssignmentC, count uint64, r, s *frC, srs *C.supraseal_srs, device C.int32_t) (*job, error) {
-	if device < C.CUZK_DEVICE_ANY {
-		return nil, refuse(errValue, "gpu_index is %d, expected %d (any) or an index", device, C.CUZK_DEVICE_ANY)
+func suprasealStart(args *suprasealProveArgs) (*job, error) {
+	if args.device < C.CUZK_DEVICE_ANY {
+		return nil, refuse(errValue, "gpu_index is %d, expected %d (any) or an index", args.device, C.CUZK_DEVICE_ANY)
 	}
-	if err := checkPointer("srs", srs); err != nil {
+	if err := checkPointer("srs", args.srs); err != nil {
 		return nil, err
 	}
-	set, err := suprasealHandles.get(uint64(uintptr(srs.ptr)))
+	set, err := suprasealHandles.get(*at[uint64](args.srs))
 	if err != nil {
 		return nil, err
 	}
-	parts, err := suprasealPartitions(provers, count, r, s)
+	parts, err := suprasealPartitions(args.provers, uint64(args.count), args.r, args.s)
 	if err != nil {
 		return nil, err
 	}
 	opt := engine.DefaultProveOptions()
-	opt.Device = deviceIndex(device)
+	opt.Device = deviceIndex(args.device)
 	return startJob(set.set, parts, opt)
 }
 
-func suprasealPartitions(provers *suprasealAssignmentC, count uint64, r, s *frC) ([]engine.Partition, error) {
-	structs, err := array("provers", provers, count)
+func suprasealPartitions(provers address, count uint64, r, s address) ([]engine.Partition, error) {
+	structs, err := array[suprasealAssignmentC]("provers", provers, count)
 	if err != nil {
 		return nil, err
 	}
-	rs, err := view[fr.Element]("r_s", r, count)
+	rs, err := array[fr.Element]("r_s", r, count)
 	if err != nil {
 		return nil, err
 	}
-	ss, err := view[fr.Element]("s_s", s, count)
+	ss, err := array[fr.Element]("s_s", s, count)
 	if err != nil {
 		return nil, err
 	}
@@ -219,13 +223,13 @@ func suprasealPartitions(provers *suprasealAssignmentC, count uint64, r, s *frC)
 func suprasealAssignment(name string, c *suprasealAssignmentC) (*groth16.Assignment, error) {
 	f := fields{name: name}
 	a := &groth16.Assignment{
-		A:       f.scalars("a", c.a, "abc_size", c.abc_size, maxRows),
-		B:       f.scalars("b", c.b, "abc_size", c.abc_size, maxRows),
-		Inputs:  f.scalars("inp_assignment_data", c.inp_assignment_data, "inp_assignment_size", c.inp_assignment_size, maxVariables),
-		Aux:     f.scalars("aux_assignment_data", c.aux_assignment_data, "aux_assignment_size", c.aux_assignment_size, maxVariables),
-		AAux:    f.bitmap("a_aux_density", c.a_aux_density, "a_aux_bit_len", c.a_aux_bit_len, "a_aux_popcount", c.a_aux_popcount),
-		BInputs: f.bitmap("b_inp_density", c.b_inp_density, "b_inp_bit_len", c.b_inp_bit_len, "b_inp_popcount", c.b_inp_popcount),
-		BAux:    f.bitmap("b_aux_density", c.b_aux_density, "b_aux_bit_len", c.b_aux_bit_len, "b_aux_popcount", c.b_aux_popcount),
+		A:       f.scalars("a", c.a, "abc_size", c.num_rows, maxRows),
+		B:       f.scalars("b", c.b, "abc_size", c.num_rows, maxRows),
+		Inputs:  f.scalars("inp_assignment_data", c.inputs, "inp_assignment_size", c.num_inputs, maxVariables),
+		Aux:     f.scalars("aux_assignment_data", c.aux, "aux_assignment_size", c.num_aux, maxVariables),
+		AAux:    f.bitmap("a_aux_density", c.a_aux.words, "a_aux_bit_len", c.a_aux.bit_len, "a_aux_popcount", c.a_aux.popcount),
+		BInputs: f.bitmap("b_inp_density", c.b_inputs.words, "b_inp_bit_len", c.b_inputs.bit_len, "b_inp_popcount", c.b_inputs.popcount),
+		BAux:    f.bitmap("b_aux_density", c.b_aux.words, "b_aux_bit_len", c.b_aux.bit_len, "b_aux_popcount", c.b_aux.popcount),
 	}
 	return a, f.err
 }

@@ -1,41 +1,35 @@
 package main
 
 /*
-#include "cuzk.h"
+#include "calls.h"
 */
 import "C"
 
-import (
-	"unsafe"
-
-	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
-
-	"github.com/libcuzk/libcuzk/engine"
-)
+import "github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 //export cuzkgoVerify
-func cuzkgoVerify(h C.cuzk_srs, inputs *C.cuzk_fr, numInputs C.size_t, proof *C.cuzk_proof) C.cuzk_status {
+func cuzkgoVerify(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_verify", func() error {
-		set, err := srsHandles.get(uint64(h))
+		args := arguments[C.struct_cuzkc_verify_args](packed)
+		set, err := srsHandles.get(uint64(args.srs))
 		if err != nil {
 			return err
 		}
-		if err := checkPointer("proof", proof); err != nil {
+		p, err := proofAt("proof", args.proof)
+		if err != nil {
 			return err
 		}
 		info, err := set.Info()
 		if err != nil {
 			return err
 		}
-		if uint64(numInputs) != info.NumInputs {
-			return refuse(errSize, "num_inputs is %d, the parameters have %d inputs with the leading one", numInputs, info.NumInputs)
+		if uint64(args.num_inputs) != info.NumInputs {
+			return refuse(errSize, "num_inputs is %d, the parameters have %d inputs with the leading one", args.num_inputs, info.NumInputs)
 		}
-		scalars, err := view[fr.Element]("inputs", inputs, uint64(numInputs))
+		scalars, err := array[fr.Element]("inputs", args.inputs, uint64(args.num_inputs))
 		if err != nil {
 			return err
 		}
-		// A copy: the caller may write over its proof meanwhile.
-		p := *(*engine.Proof)(unsafe.Pointer(proof))
 		if err := checkReduced(&p); err != nil {
 			return err
 		}

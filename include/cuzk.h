@@ -15,7 +15,9 @@
  * released is refused with CUZK_ERR_HANDLE instead of crashing.
  *
  * Threads. Every function may be called from any thread, any number at once.
- * Functions that may block say so.
+ * Functions that may block say so. The library works on threads of its own: where
+ * none can be made for a call, every function with a status may return
+ * CUZK_ERR_HOST_MEMORY.
  *
  * Errors. Functions return a status; CUZK_OK is 0. After any other status,
  * cuzk_last_error() gives a sentence for the calling thread: what, where,
@@ -35,7 +37,7 @@
  * CUZK_ERR_NO_DEVICE, in addition to the errors that they list.
  *
  * The library cannot be unloaded (dlclose does nothing) and does not work in a
- * child made by fork() without exec(): see docs/embedding.md.
+ * child made by fork() or clone() without exec(): see docs/embedding.md.
  */
 #ifndef CUZK_H
 #define CUZK_H
@@ -97,12 +99,12 @@ typedef int32_t cuzk_status;
 
 /* 4xx: capacity */
 #define CUZK_ERR_DEVICE_MEMORY 401 /* the job needs more device memory than its budget */
-#define CUZK_ERR_HOST_MEMORY 402   /* host memory could not be had */
+#define CUZK_ERR_HOST_MEMORY 402   /* host memory, or a thread, could not be had */
 
 /* 5xx: the job's own course */
 #define CUZK_ERR_CANCELLED 501 /* cancelled by cuzk_job_cancel */
 #define CUZK_ERR_TIMEOUT 502   /* cuzk_job_wait: not finished yet; the job goes on */
-#define CUZK_ERR_CLOSED 503    /* shutting down, or a child made by fork() */
+#define CUZK_ERR_CLOSED 503    /* shutting down, or a child without exec() */
 
 /* 9xx: a bug of the library; please report it with the message */
 #define CUZK_ERR_INTERNAL 901

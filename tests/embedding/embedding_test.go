@@ -43,6 +43,7 @@ func TestHazards(t *testing.T) {
 	library := filepath.Join(cbuild.Shared(t), "libcuzk.so")
 	program := filepath.Join(t.TempDir(), "hazards")
 	cbuild.Run(t, exec.Command("gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
+		"-Wl,--export-dynamic-symbol=pthread_create",
 		"-I"+filepath.Join(cbuild.Root(), "include"), "-I"+examples(), "-o", program,
 		"testdata/hazards.c", filepath.Join(examples(), "gv.c"), "-ldl", "-lpthread"))
 	names := strings.Fields(cbuild.Run(t, exec.Command(program, "list")))

@@ -21,6 +21,8 @@ static const struct {
     {"handles", suite_handles, false},
     {"arguments", suite_arguments, false},
     {"assignment", suite_assignment, false},
+    {"entry_threads", suite_entry_threads, false},
+    {"integers", suite_integers, false},
     {"files", suite_files, false},
     {"golden", suite_golden, false},
     {"golden_small", suite_golden_small, false},

@@ -23,12 +23,14 @@ extern const char *scratch_dir; /* empty, for files a suite makes */
 /* Suites. */
 void suite_arguments(void);
 void suite_assignment(void);
+void suite_entry_threads(void);
 void suite_environment(void);
 void suite_files(void);
 void suite_golden(void);
 void suite_golden_large(void);
 void suite_golden_small(void);
 void suite_handles(void);
+void suite_integers(void);
 void suite_jobs(void);
 void suite_log(void);
 void suite_log_lock(void);

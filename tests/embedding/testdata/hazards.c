@@ -6,8 +6,9 @@
  *
  * The library is loaded at run time, late. Ends with 0 if all went well.
  */
-#define _GNU_SOURCE /* pthread_setattr_default_np */
+#define _GNU_SOURCE /* pthread_setattr_default_np, RTLD_NEXT */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +40,7 @@ static struct {
     __typeof__(&cuzk_proof_serialize) serialize;
     __typeof__(&cuzk_job_start) start;
     __typeof__(&cuzk_job_wait) wait;
+    __typeof__(&cuzk_job_release) release_job;
     __typeof__(&create_SRS) create;
 } api;
 
@@ -69,9 +72,10 @@ static void load(void) {
     *(void **)&api.serialize = dlsym(library, "cuzk_proof_serialize");
     *(void **)&api.start = dlsym(library, "cuzk_job_start");
     *(void **)&api.wait = dlsym(library, "cuzk_job_wait");
+    *(void **)&api.release_job = dlsym(library, "cuzk_job_release");
     *(void **)&api.create = dlsym(library, "create_SRS");
     REQUIRE(api.last_error && api.open && api.release && api.prove && api.serialize && api.start &&
-            api.wait && api.create);
+            api.wait && api.release_job && api.create);
 }
 
 static void prove_once(void) {
@@ -92,7 +96,7 @@ enum {
 
 /* A job that runs for a while, over memory that stays. On a busy machine it may
  * have ended before this thread goes on: then another is started. */
-static void start_long_job(void) {
+static cuzk_job start_long_job(void) {
     static cuzk_assignment assignments[MANY];
     static cuzk_fr r[MANY], s[MANY];
     for (int i = 0; i < MANY; i++) {
@@ -109,6 +113,7 @@ static void start_long_job(void) {
         status = api.wait(job, 0, NULL);
     }
     REQUIRE(status == CUZK_ERR_TIMEOUT);
+    return job;
 }
 
 /* ------------------------------------------------------------------ loading --- */
@@ -173,6 +178,57 @@ static void small_stacks(void) {
         for (int i = 0; i < 8; i++)
             pthread_join(threads[i], NULL);
     }
+}
+
+static void *wait_for_job(void *job) {
+    cuzk_status status = api.wait(*(cuzk_job *)job, CUZK_WAIT_FOREVER, NULL);
+    return (void *)(intptr_t)status;
+}
+
+/* A thread that is cancelled while its call is under way leaves it when the call
+ * has returned, and the calls of others go on. */
+static void cancelled_threads(void) {
+    load();
+    for (int i = 0; i < 5; i++) {
+        cuzk_job job = start_long_job();
+        pthread_t thread;
+        REQUIRE(pthread_create(&thread, NULL, wait_for_job, &job) == 0);
+        usleep(1000);
+        REQUIRE(pthread_cancel(thread) == 0);
+        void *result;
+        REQUIRE(pthread_join(thread, &result) == 0);
+        REQUIRE(result == PTHREAD_CANCELED || result == (void *)CUZK_OK);
+        must(api.wait(job, 0, NULL)); /* it had to end before the thread did */
+        must(api.release_job(job));
+    }
+    prove_once();
+}
+
+/* Whether pthread_create fails for this thread: this program's comes before that
+ * of the C library. */
+static _Thread_local int no_threads;
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg) {
+    static __typeof__(&pthread_create) real;
+    if (no_threads)
+        return EAGAIN;
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return real(thread, attr, start, arg);
+}
+
+/* A call for which no thread can be made is refused and changes nothing; one
+ * that finds an idle thread needs none. */
+static void no_thread(void) {
+    load();
+    cuzk_srs srs = 0;
+    no_threads = 1;
+    REQUIRE(api.open(params_path, NULL, &srs) == CUZK_ERR_HOST_MEMORY);
+    REQUIRE(strstr(api.last_error(), "cuzk_srs_open: no thread") != NULL && srs == 0);
+    no_threads = 0;
+    prove_once();
+    no_threads = 1;
+    prove_once();
 }
 
 /* -------------------------------------------------------------------- memory --- */
@@ -292,11 +348,16 @@ static void fork_only(void) {
     prove_once();
 }
 
+/* The system call itself, so that no handler of pthread_atfork runs. */
+static pid_t clone_process(void) {
+    return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
 /* A child that does call it is told so, with and without a job in the parent. */
-static void fork_then_call(void) {
+static void child_then_call(pid_t (*make_child)(void)) {
     load();
     for (int i = 0; i < 2; i++) {
-        pid_t pid = fork();
+        pid_t pid = make_child();
         if (pid == 0) {
             cuzk_srs srs;
             REQUIRE(api.open(params_path, NULL, &srs) == CUZK_ERR_CLOSED);
@@ -312,6 +373,14 @@ static void fork_then_call(void) {
             start_long_job();
     }
     prove_once();
+}
+
+static void fork_then_call(void) {
+    child_then_call(fork);
+}
+
+static void clone_then_call(void) {
+    child_then_call(clone_process);
 }
 
 /* ------------------------------------------------------------------- signals --- */
@@ -401,6 +470,8 @@ static const struct {
     {"dlopen_late", dlopen_late},
     {"dlopen_in_thread", dlopen_in_thread},
     {"small_stacks", small_stacks},
+    {"cancelled_threads", cancelled_threads},
+    {"no_thread", no_thread},
     {"no_memory", no_memory},
     {"exit_with_job", exit_with_job},
     {"exit_in_thread_with_job", exit_in_thread_with_job},
@@ -408,6 +479,7 @@ static const struct {
     {"fork_exec", fork_exec},
     {"fork_only", fork_only},
     {"fork_then_call", fork_then_call},
+    {"clone_then_call", clone_then_call},
     {"own_handler_before", own_handler_before},
     {"own_handler_after", own_handler_after},
     {"timer", timer},
