@@ -123,7 +123,7 @@ func (m maker) circuit(t testing.TB, shape synth.Shape, seed uint64) (*synth.Cir
 	require.NoError(t, err)
 	set, err := m.card.Points(t.Context(), c.Exponents())
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, set.Free()) })
+	t.Cleanup(set.Free)
 	p, err := set.Params()
 	require.NoError(t, err)
 	return c, p

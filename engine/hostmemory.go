@@ -10,11 +10,9 @@ import (
 	"github.com/libcuzk/libcuzk/internal/hostmem"
 )
 
-// hostBlock is memory from AllocHost. It has a pool of its own: callers expect
-// what they free to go back to the system.
+// hostBlock is memory from AllocHost.
 type hostBlock struct {
-	pool   hostmem.Pool
-	buffer *hostmem.Buffer[byte]
+	memory []byte
 	pinner backend.HostPinner // nil if nobody was asked to pin it
 }
 
@@ -30,13 +28,11 @@ func (e *Engine) AllocHost(bytes int) ([]byte, error) {
 		return nil, err
 	}
 	defer e.ended.Done()
-	b := &hostBlock{}
-	var err error
-	if b.buffer, err = hostmem.Get[byte](&b.pool, bytes); err != nil {
+	memory, err := hostmem.Alloc(bytes)
+	if err != nil {
 		return nil, fmt.Errorf("engine: %d bytes of host memory: %w", bytes, err)
 	}
-	memory := b.buffer.Data
-	b.pinner = e.pinHost(memory)
+	b := &hostBlock{memory, e.pinHost(memory)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.host[addressOf(memory)] = b
@@ -87,11 +83,10 @@ func (e *Engine) FreeHostAt(address uintptr) error {
 		return fmt.Errorf("%w: no host memory begins at %#x, or it was freed before", ErrOption, address)
 	}
 	if b.pinner != nil {
-		if err := b.pinner.UnpinHost(unsafe.SliceData(b.buffer.Data)); err != nil {
+		if err := b.pinner.UnpinHost(unsafe.SliceData(b.memory)); err != nil {
 			e.log.Warn("host memory is freed while the driver keeps it pinned", "reason", err)
 		}
 	}
-	b.pool.Close()
-	b.buffer.Release()
+	hostmem.Free(b.memory)
 	return nil
 }

@@ -35,7 +35,7 @@ func sizeOf(log int) (rows, inputs int) {
 // parameters are a set and what frees it.
 type parameters struct {
 	*srs.Params
-	free func() error
+	free func()
 }
 
 // makeParameters makes a circuit's set on the GPU if that is where it proves,
@@ -59,7 +59,7 @@ func makeParameters(ctx context.Context, c *synth.Circuit, device backend.Info, 
 
 func onCPU(_ context.Context, e *synth.Exponents) (*parameters, error) {
 	p, err := srs.New(e.VerifyingKey(), e.Points())
-	return &parameters{p, func() error { return nil }}, err
+	return &parameters{p, func() {}}, err
 }
 
 func onCard(ctx context.Context, e *synth.Exponents) (*parameters, error) {

@@ -46,7 +46,7 @@ func (c *benchCase) run(ctx context.Context, p backend.Provider, req *request, o
 	}
 	debug.FreeOSMemory() // the exponents were as large as the witness
 	// Last, when the engine has let go of the set.
-	defer func() { err = errors.Join(err, params.free()) }()
+	defer params.free()
 	// An engine for each circuit: the card's memory is free for the
 	// parameters of the next.
 	if c.engine, err = engine.New(engine.Config{Providers: []backend.Provider{p}}); err != nil {

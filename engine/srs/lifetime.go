@@ -1,8 +1,9 @@
 package srs
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/libcuzk/libcuzk/internal/hostmem"
 )
 
 // Retain adds a reference. Fails with ErrReleased if there is none left.
@@ -18,7 +19,7 @@ func (p *Params) Retain() error {
 
 // Release gives a reference back. The last one closes the file and frees the
 // points. Fails with ErrReleased if there is none left, or with the system's
-// error if closing or freeing failed; the reference is gone in any case.
+// error if closing failed; the reference is gone in any case.
 func (p *Params) Release() error {
 	p.refsMu.Lock()
 	if p.refs == 0 {
@@ -44,8 +45,6 @@ func (p *Params) Release() error {
 	}
 	memory := p.memory
 	p.memory, p.points, p.paged = nil, nil, nil
-	if err := free(memory); err != nil {
-		failed = errors.Join(failed, fmt.Errorf("srs: %s: free %d bytes: %w", p.name, len(memory), err))
-	}
+	hostmem.Free(memory)
 	return failed
 }

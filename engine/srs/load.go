@@ -11,6 +11,7 @@ import (
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
 )
 
 // tilePoints is how many points one goroutine reads, converts and checks at a
@@ -37,9 +38,7 @@ func (p *Params) load(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		if freed := free(memory); freed != nil {
-			err = fmt.Errorf("%w (and freeing %d bytes: %w)", err, len(memory), freed)
-		}
+		hostmem.Free(memory)
 		return fmt.Errorf("srs: %s: %w", p.name, err)
 	}
 	p.memory, p.points = memory, points
@@ -192,9 +191,9 @@ func newPoints(c groth16.Counts) ([]byte, *Points, error) {
 		offsets[s] = total
 		total += (s.of(c)*s.PointBytes() + page - 1) / page * page
 	}
-	memory, err := allocate(total)
+	memory, err := hostmem.Alloc(total)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w: %w", ErrMemory, err)
 	}
 	g1 := func(s Section) []bls.G1Affine { return overlay[bls.G1Affine](memory, offsets[s], s.of(c)) }
 	return memory, &Points{

@@ -170,9 +170,6 @@ func TestHostileCountsAllocateNothing(t *testing.T) {
 }
 
 func TestPointsLieOutsideTheGoHeap(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has memory outside the Go heap here")
-	}
 	c, err := golden.Named("dup")
 	require.NoError(t, err)
 	p, err := Open(c.Params, Options{})

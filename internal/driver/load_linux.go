@@ -6,7 +6,6 @@ import (
 	"runtime"
 
 	"github.com/ebitengine/purego"
-	"golang.org/x/sys/unix"
 )
 
 // libraryVariable names the driver library to load instead of the system's;
@@ -48,11 +47,3 @@ func invoke(address uintptr, arguments ...uintptr) Result {
 
 // register makes *field, a func, call the C function at address.
 func register(field any, address uintptr) { purego.RegisterFunc(field, address) }
-
-// mapMemory gives zeroed memory outside the Go heap.
-func mapMemory(bytes int) ([]byte, error) {
-	return unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-}
-
-// unmapMemory gives back what mapMemory gave, which cannot fail.
-func unmapMemory(memory []byte) { _ = unix.Munmap(memory) }

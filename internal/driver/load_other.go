@@ -19,7 +19,3 @@ func symbol(uintptr, string) (uintptr, error) { return 0, errPlatform }
 func invoke(uintptr, ...uintptr) Result { return ErrorNoDevice }
 
 func register(any, uintptr) {}
-
-func mapMemory(int) ([]byte, error) { return nil, errPlatform }
-
-func unmapMemory([]byte) {}

@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"unsafe"
+
+	"github.com/libcuzk/libcuzk/internal/hostmem"
 )
 
 // Module is a loaded kernel image.
@@ -105,12 +107,12 @@ type launchScratch struct {
 func newLaunchScratch() (*launchScratch, error) {
 	const rangeBytes = maxRanges * int(unsafe.Sizeof(Range{}))
 	const pointerBytes = 64 // one pointer, padded to keep the rest aligned
-	memory, err := mapMemory(maxArgumentBytes + rangeBytes + pointerBytes)
+	memory, err := hostmem.Alloc(maxArgumentBytes + rangeBytes + pointerBytes)
 	if err != nil {
-		return nil, fmt.Errorf("cuda: mapping %d bytes for launch arguments: %w", maxArgumentBytes+rangeBytes+pointerBytes, err)
+		return nil, fmt.Errorf("cuda: memory for launch arguments: %w", err)
 	}
 	base := bytesOf(memory)
-	// SAFETY: the three parts lie in memory, which stays mapped until free.
+	// SAFETY: the three parts lie in memory, which is not freed before free.
 	s := &launchScratch{
 		memory:    memory,
 		arguments: (*[maxArgumentBytes]byte)(base),
@@ -121,7 +123,7 @@ func newLaunchScratch() (*launchScratch, error) {
 	return s, nil
 }
 
-func (s *launchScratch) free() { unmapMemory(s.memory) }
+func (s *launchScratch) free() { hostmem.Free(s.memory) }
 
 // Start enqueues a kernel. arguments are the bytes of its argument struct,
 // copied before the call returns.

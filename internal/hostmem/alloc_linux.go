@@ -2,15 +2,15 @@ package hostmem
 
 import "golang.org/x/sys/unix"
 
+const unreserved = reserved | unix.MAP_NORESERVE
+
 // hugeBytes is the size from which huge pages are asked for: fewer page faults
 // and fewer misses of the translation cache.
 const hugeBytes = 4 << 20
 
-func allocate(n int) ([]byte, error) {
-	raw, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err == nil && n >= hugeBytes {
+func adviseHuge(memory []byte) {
+	if len(memory) >= hugeBytes {
 		// Only advice: a kernel without huge pages refuses it.
-		_ = unix.Madvise(raw, unix.MADV_HUGEPAGE)
+		_ = unix.Madvise(memory, unix.MADV_HUGEPAGE)
 	}
-	return raw, err
 }

@@ -1,6 +1,6 @@
-// Package hostmem keeps the big buffers of the CPU back end: outside the Go
-// heap, so that the collector neither scans nor counts them, and reused, so
-// that a job does not pay for the first touch of fresh pages.
+// Package hostmem has host memory outside the Go heap, which the collector
+// neither scans nor counts: blocks, and pools of buffers that are used again, so
+// that a partition does not pay for the first touch of fresh pages.
 package hostmem
 
 import (
@@ -110,11 +110,11 @@ func (p *Pool) get(n int) ([]byte, error) {
 	p.mu.Unlock()
 	releaseAll(surplus)
 
-	raw, err := allocate(n)
+	raw, err := allocate(n, reserved)
 	if err != nil {
 		// What lies idle may be what is missing.
 		releaseAll(p.takeIdle())
-		raw, err = allocate(n)
+		raw, err = allocate(n, reserved)
 	}
 	if err != nil {
 		p.mu.Lock()
@@ -146,7 +146,7 @@ func (p *Pool) put(raw []byte) {
 	p.inUse -= n
 	if p.closed {
 		p.mu.Unlock()
-		release(raw)
+		Free(raw)
 		return
 	}
 	if p.free == nil {
@@ -173,7 +173,7 @@ func (p *Pool) takeIdle() (taken [][]byte) {
 
 func releaseAll(buffers [][]byte) {
 	for _, raw := range buffers {
-		release(raw)
+		Free(raw)
 	}
 }
 

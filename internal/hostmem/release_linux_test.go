@@ -10,12 +10,12 @@ import (
 
 func TestABufferThatCannotBeUnmappedGivesItsPagesBack(t *testing.T) {
 	const page = 4096
-	raw, err := allocate(2 * page)
+	raw, err := Alloc(2 * page)
 	require.NoError(t, err)
 	raw[0], raw[page] = 1, 2
 	require.Error(t, unix.Munmap(raw[:page]), "a part of a mapping is refused")
-	release(raw[:page])
+	Free(raw[:page])
 	assert.Zero(t, raw[0], "a page that was given back reads as zero")
 	assert.EqualValues(t, 2, raw[page])
-	release(raw)
+	Free(raw)
 }

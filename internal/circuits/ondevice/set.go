@@ -19,6 +19,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
 	"github.com/libcuzk/libcuzk/internal/launch"
 )
 
@@ -34,10 +35,10 @@ type Set struct {
 func (s *Set) Params() (*srs.Params, error) { return srs.New(s.Key, &s.Points) }
 
 // Free gives the points' memory back; they must not be used any more.
-func (s *Set) Free() error {
+func (s *Set) Free() {
 	memory := s.memory
 	s.memory, s.Points = nil, srs.Points{}
-	return free(memory)
+	hostmem.Free(memory)
 }
 
 // section is one list of points to make.
@@ -61,9 +62,9 @@ func (c *Card) Points(ctx context.Context, e *synth.Exponents) (*Set, error) {
 	for _, s := range sections {
 		total += paged(s.bytes())
 	}
-	memory, err := allocate(total)
+	memory, err := hostmem.AllocLater(total)
 	if err != nil {
-		return nil, fmt.Errorf("ondevice: %d bytes for points: %w", total, err)
+		return nil, fmt.Errorf("ondevice: points: %w", err)
 	}
 	set := &Set{Key: e.VerifyingKey(), memory: memory}
 	starts := make([]int, len(sections))
@@ -77,7 +78,8 @@ func (c *Card) Points(ctx context.Context, e *synth.Exponents) (*Set, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ondevice: %w", errors.Join(err, free(memory)))
+		hostmem.Free(memory)
+		return nil, fmt.Errorf("ondevice: %w", err)
 	}
 	set.Points = srs.Points{
 		H:   pointsAt[bls.G1Affine](memory, starts[srs.SectionH], len(e.H)),

@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package hostmem
+
+const unreserved = reserved
+
+func adviseHuge([]byte) {}
