@@ -1,5 +1,6 @@
 // Package cuda proves partitions on NVIDIA cards, through the driver API found
-// at run time: there is no CUDA runtime, no SDK and no C in it.
+// at run time: there is no CUDA runtime, no SDK and no C in it. NewProvider is
+// all that a program calls, for engine.Config.
 //
 // From the seam down:
 //

@@ -1,4 +1,8 @@
-// Package engine proves Filecoin partitions with Groth16 over BLS12-381.
+// Package engine proves Filecoin partitions with Groth16 over BLS12-381. It is
+// what a program calls: New with the back ends that it wants (packages cuda and
+// engine/cpu), OpenSRS, Prove. The other packages for users say more of one
+// thing: groth16 of assignments and proofs, srs of parameter files, backend of
+// devices and their errors, metrics and timeline of what the engine does.
 //
 // The life of a job, and where each step is:
 //

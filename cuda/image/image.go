@@ -1,5 +1,6 @@
 // Package image finds the compiled kernels: fatbins with machine code for
-// several architectures and PTX for later ones.
+// several architectures and PTX for later ones. It is for the build and for
+// package cuda; programs need nothing of it.
 package image
 
 import (

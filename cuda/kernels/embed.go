@@ -1,4 +1,5 @@
-// Package kernels carries the compiled GPU kernels.
+// Package kernels carries the compiled GPU kernels. It is for the build, which
+// puts them here; programs need nothing of it.
 package kernels
 
 import (

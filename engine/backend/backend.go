@@ -1,5 +1,10 @@
 // Package backend is the seam between the engine and what computes: the CPU,
-// or a GPU. It holds two interfaces and the plain types that cross them.
+// or a GPU. It holds two interfaces, Provider and Device, the plain types that
+// cross them, and the kinds of errors that devices return.
+//
+// It is for programs that choose among devices, watch what is done on them, or
+// bring a back end of their own; all others hand the engine what cpu.New and
+// cuda.NewProvider give.
 package backend
 
 import (

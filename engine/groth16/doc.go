@@ -2,5 +2,6 @@
 // from the heavy sums: the assignment and its validation, the assembly of a
 // proof from five sums, and verification.
 //
-// It knows nothing of files, devices or scheduling.
+// It is for programs that fill in assignments, send proofs, or verify them
+// without an engine. It knows nothing of files, devices or scheduling.
 package groth16

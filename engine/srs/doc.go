@@ -1,6 +1,8 @@
 // Package srs holds Groth16 parameter sets over BLS12-381: it reads and writes
 // the files that bellperson's Parameters::write makes, checks them, and keeps
-// one converted copy of their points outside the Go heap.
+// one converted copy of their points outside the Go heap. Engine.OpenSRS does
+// all that for a prover; the package is for programs that make sets, or look
+// into files.
 //
 // # The file
 //

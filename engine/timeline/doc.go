@@ -1,6 +1,7 @@
 // Package timeline records when things happened, as spans that Chrome's
 // tracing page and Perfetto show: partitions waiting, turns, staging, copies
-// and kernels on a device's streams, the locks.
+// and kernels on a device's streams, the locks. A program calls Start and Stop;
+// the rest is for the engine and the back ends, which record.
 //
 // There is one recording in a process at a time, as with runtime/trace: what a
 // span shows is mostly that of other jobs. While none runs, everything here

@@ -86,6 +86,30 @@ func TestOnlyCapiNeedsCgo(t *testing.T) {
 	assert.Equal(t, []string{"capi"}, importersOf(read(t, os.DirFS("../.."), true), "C"))
 }
 
+// forUsers are the packages that programs import; forBuild are those that the
+// build needs where they are. All others are internal.
+var (
+	forUsers = []string{"cuda", "engine", "engine/backend", "engine/cpu", "engine/groth16", "engine/metrics", "engine/srs", "engine/timeline"}
+	forBuild = []string{"cuda/image", "cuda/kernels"}
+)
+
+func TestPackagesForUsersAreFewAndHaveExamples(t *testing.T) {
+	root := os.DirFS("../..")
+	var open []string
+	for name := range read(t, root, false) {
+		if matchesAny([]string{"cuda/...", "engine/..."}, name) && !slices.Contains(strings.Split(name, "/"), "internal") {
+			open = append(open, name)
+		}
+	}
+	assert.ElementsMatch(t, slices.Concat(forUsers, forBuild), open)
+	for _, name := range forUsers {
+		example, err := fs.ReadFile(root, name+"/example_test.go")
+		require.NoError(t, err)
+		assert.Regexp(t, `(?m)^func Example\(\) {$`, string(example), name)
+		assert.Regexp(t, `(?m)^	// (Output|Unordered output):\n	// .`, string(example), name)
+	}
+}
+
 // violations tells each package that reaches what it must not, and how.
 func violations(g graph, rules []rule) []string {
 	var all []string
