@@ -8,6 +8,7 @@ package launch
 
 import (
 	"fmt"
+	"reflect"
 	"unsafe"
 )
 
@@ -51,6 +52,7 @@ type Kernel struct {
 	Threads uint32 // a block
 	// ArgBytes is the size of its one argument, a struct by value.
 	ArgBytes uint32
+	args     reflect.Type // that struct's
 }
 
 // Call is one kernel launch: GridX x GridY blocks of Kernel.Threads threads,
@@ -69,8 +71,8 @@ var table []*Kernel
 
 // declare adds a kernel whose argument struct is A.
 func declare[A any](image, name string, threads uint32) *Kernel {
-	var args A
-	k := &Kernel{Name: name, Image: image, Threads: threads, ArgBytes: uint32(unsafe.Sizeof(args))}
+	args := reflect.TypeFor[A]()
+	k := &Kernel{Name: name, Image: image, Threads: threads, ArgBytes: uint32(args.Size()), args: args}
 	table = append(table, k)
 	return k
 }

@@ -1,5 +1,41 @@
 package launch
 
+import "reflect"
+
+// Arguments is the type of the kernel's argument struct.
+func (k *Kernel) Arguments() reflect.Type { return k.args }
+
+// Constants are the twins of constants in the kernels' sources, by their name
+// there.
+var Constants = map[string]int64{
+	"NONE":        int64(None),
+	"LOG_STAGES":  logStages,
+	"LOG_LOCAL":   logLocal,
+	"LOG_HIGH":    logHigh,
+	"LOG_TILE":    logTile,
+	"POWERS_EACH": powersEach,
+	"MAX_SIDE":    1 << maxSideLog,
+
+	"SCAN_TILE":             scanTile,
+	"DIGIT_LIMBS":           digitLimbs,
+	"MAX_PARTITIONS":        maxPartitions,
+	"MAX_WINDOW_PARTITIONS": 1 << maxPartitionLog,
+	"MAX_LOW":               maxLow,
+	"COUNT_THREADS":         countThreads,
+	"COUNT_TILE":            countTile,
+	"TILE_THREADS":          tileThreads,
+
+	"RANK_TILE":      rankTile,
+	"ONES_TILE":      onesTile,
+	"INPUTS_NONE":    int64(InputsNone),
+	"INPUTS_ALL":     int64(InputsAll),
+	"INPUTS_DENSITY": int64(InputsDensity),
+
+	"COORDINATE_WORDS":   FpBytes / WordBytes,
+	"FIXED_ENTRIES":      fixedEntries,
+	"POINT_NOT_ON_CURVE": pointFaults,
+}
+
 // PlanSort is a plan for sorting alone, in two steps if so wanted: `batch`
 // windows of the given size at a time.
 func PlanSort(n, window, batch uint32, inTwo bool) MSM {

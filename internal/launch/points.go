@@ -56,7 +56,9 @@ type affineArgs struct {
 // of a bad point and of a point at infinity, both all ones before, and the
 // numbers of points with each fault (flags, not canonical, not on the curve),
 // all 0 before.
-const DecodeStatusBytes = 5 * WordBytes
+const DecodeStatusBytes = (2 + pointFaults) * WordBytes
+
+const pointFaults = 3
 
 // DecodeStatusReset is the status before the first Decode of a section.
 var DecodeStatusReset = [5]uint32{None, None, 0, 0, 0}
@@ -113,8 +115,11 @@ func Affine(g Group, sums, points, products Range, n uint32) Call {
 }
 
 // FixedTableN is the number of points in a fixed-base table: entry
-// 255 w + d - 1 is [d 2^(8 w)] B for w < 32, 0 < d < 256. FixedTable makes it.
-const FixedTableN = 32 * 255
+// 255 w + d - 1 is [d 2^(8 w)] B for w < 32, 0 < d < 256. FixedTableG1 and
+// FixedTableG2 make it.
+const FixedTableN = 32 * fixedEntries
+
+const fixedEntries = 255 // of a window of 8 bits
 
 // FixedScratchBytes is the scratch that Fixed needs.
 func FixedScratchBytes(g Group, n uint32) uint64 {

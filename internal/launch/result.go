@@ -106,9 +106,9 @@ func FixedTableG1(b bls.G1Affine) []bls.G1Affine {
 	sums := make([]bls.G1Jac, 0, FixedTableN)
 	var step, sum bls.G1Jac
 	step.FromAffine(&b)
-	for range FixedTableN / 255 {
+	for range FixedTableN / fixedEntries {
 		sum = step
-		for range 255 {
+		for range fixedEntries {
 			sums = append(sums, sum)
 			sum.AddAssign(&step)
 		}
@@ -122,9 +122,9 @@ func FixedTableG2(b bls.G2Affine) []bls.G2Affine {
 	table := make([]bls.G2Affine, 0, FixedTableN)
 	var step, sum bls.G2Jac
 	step.FromAffine(&b)
-	for range FixedTableN / 255 {
+	for range FixedTableN / fixedEntries {
 		sum = step
-		for range 255 {
+		for range fixedEntries {
 			var p bls.G2Affine
 			table = append(table, *p.FromJacobian(&sum))
 			sum.AddAssign(&step)

@@ -29,7 +29,8 @@ flock 9
 common=(-std=c++17 -g1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror)
 # A call before each access that other threads could see (instrument.cpp has the functions). No vectoriser: it would
 # merge accesses.
-checks=(-fsanitize=thread --param tsan-instrument-func-entry-exit=0 "-fsanitize=alignment,bounds,shift-exponent"
+# -g tells Go tests the layout of argument structs and the constants (twins).
+checks=(-g -fsanitize=thread --param tsan-instrument-func-entry-exit=0 "-fsanitize=alignment,bounds,shift-exponent"
     -fno-tree-vectorize)
 
 # What is built is as old as the build's begin: a source that is edited meanwhile is newer, whichever version of it the

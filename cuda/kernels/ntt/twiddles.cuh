@@ -9,9 +9,11 @@
 
 namespace cuzk {
 
+constexpr u32 LOG_HIGH = 18;
+
 struct Twiddles {
     const Fr *low;  // low[2^split]
-    const Fr *high; // high[2^LOG_HIGH], LOG_HIGH = 18
+    const Fr *high; // high[2^LOG_HIGH]
     u32 log_size;   // k
     u32 split, spread;
     u32 pad;
