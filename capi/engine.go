@@ -34,6 +34,13 @@ func theEngine() (*engine.Engine, error) {
 	return shared, nil
 }
 
+// madeEngine is the engine if there is one.
+func madeEngine() *engine.Engine {
+	engineMu.Lock()
+	defer engineMu.Unlock()
+	return shared
+}
+
 func newEngine() (*engine.Engine, error) {
 	s, err := environment()
 	if err != nil {

@@ -5,11 +5,7 @@ package main
 */
 import "C"
 
-import (
-	"unsafe"
-
-	"github.com/libcuzk/libcuzk/engine"
-)
+import "unsafe"
 
 //export cuzkgoHostAlloc
 func cuzkgoHostAlloc(packed C.uintptr_t) C.cuzk_status {
@@ -49,11 +45,4 @@ func cuzkgoHostFree(packed C.uintptr_t) C.cuzk_status {
 		}
 		return e.FreeHostAt(uintptr(memory))
 	})
-}
-
-// madeEngine is the engine if there is one.
-func madeEngine() *engine.Engine {
-	engineMu.Lock()
-	defer engineMu.Unlock()
-	return shared
 }
