@@ -27,7 +27,6 @@ var (
 	errHandle     = errors.New("bad handle")
 	errStructSize = errors.New("bad struct_size")
 	errSize       = errors.New("count out of range")
-	errScalar     = errors.New("scalar out of range")
 	errValue      = errors.New("value out of range")
 	errTimeout    = errors.New("timeout")
 )
@@ -57,7 +56,6 @@ var statuses = []struct {
 	{errHandle, C.CUZK_ERR_HANDLE},
 	{errStructSize, C.CUZK_ERR_STRUCT_SIZE},
 	{errSize, C.CUZK_ERR_SIZE},
-	{errScalar, C.CUZK_ERR_SCALAR},
 	{errValue, C.CUZK_ERR_VALUE},
 	{errTimeout, C.CUZK_ERR_TIMEOUT},
 

@@ -6,9 +6,6 @@ package main
 import "C"
 
 import (
-	"math/bits"
-
-	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/libcuzk/libcuzk/engine"
@@ -26,7 +23,7 @@ func cuzkgoProofSerialize(packed C.uintptr_t) C.cuzk_status {
 		if err := checkAligned("out", args.out, 1); err != nil {
 			return err
 		}
-		if err := checkReduced(&p); err != nil {
+		if err := p.CheckReduced(); err != nil {
 			return err
 		}
 		*at[[groth16.ProofBytes]byte](args.out) = p.Bytes()
@@ -78,37 +75,3 @@ func proofAt(name string, p address) (engine.Proof, error) {
 	}
 	return *at[engine.Proof](p), nil
 }
-
-// checkReduced refuses a proof with a coordinate that is not below the
-// modulus: no operation on such a value is defined.
-func checkReduced(p *engine.Proof) error {
-	for _, c := range []struct {
-		name  string
-		value *fp.Element
-	}{
-		{"a.x", &p.A.X}, {"a.y", &p.A.Y},
-		{"b.x.c0", &p.B.X.A0}, {"b.x.c1", &p.B.X.A1}, {"b.y.c0", &p.B.Y.A0}, {"b.y.c1", &p.B.Y.A1},
-		{"c.x", &p.C.X}, {"c.y", &p.C.Y},
-	} {
-		if !belowModulus(c.value) {
-			return refuse(errScalar, "proof.%s is not below the modulus", c.name)
-		}
-	}
-	return nil
-}
-
-// belowModulus compares the limbs as they lie in memory with the modulus p.
-func belowModulus(x *fp.Element) bool {
-	var borrow uint64
-	for i := range x {
-		_, borrow = bits.Sub64(x[i], modulusLimbs[i], borrow)
-	}
-	return borrow == 1
-}
-
-var modulusLimbs = func() (m [fp.Limbs]uint64) {
-	for i, w := range fp.Modulus().Bits() {
-		m[i] = uint64(w)
-	}
-	return m
-}()

@@ -30,7 +30,7 @@ func cuzkgoVerify(packed C.uintptr_t) C.cuzk_status {
 		if err != nil {
 			return err
 		}
-		if err := checkReduced(&p); err != nil {
+		if err := p.CheckReduced(); err != nil {
 			return err
 		}
 		return set.Verify(scalars, &p)

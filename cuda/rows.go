@@ -10,6 +10,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/internal/driver"
 	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 const (
@@ -21,13 +22,6 @@ const (
 	// that pass the caches by.
 	cacheScalars = 1 << 15
 )
-
-// topLimb is the most significant limb of the modulus r: a scalar with a
-// smaller one is below r.
-var topLimb = func() uint64 {
-	bits := fr.Modulus().Bits()
-	return uint64(bits[len(bits)-1])
-}()
 
 // scalars is the segment that copies scalars to the card and checks them.
 // read, if not nil, is called when each piece has been read.
@@ -85,7 +79,7 @@ func copyChecked(to, from []fr.Element) int {
 	for first := 0; first < len(from); first += cacheScalars {
 		part := from[first:min(first+cacheScalars, len(from))]
 		for i := range part {
-			if x := &part[i]; x[fr.Limbs-1] >= topLimb && !groth16.BelowModulus(x) {
+			if x := &part[i]; x[3] >= modulus.R[3] && !modulus.BelowR(x) {
 				return first + i
 			}
 		}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
-	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/internal/driver"
 	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 const (
@@ -157,7 +157,7 @@ func classify(vars []fr.Element, first uint32, bitmap, indices []uint32, values 
 			if notZero&notOne == 0 {
 				continue
 			}
-			if x[fr.Limbs-1] >= topLimb && !groth16.BelowModulus(x) {
+			if x[3] >= modulus.R[3] && !modulus.BelowR(x) {
 				return n, base + i
 			}
 			indices[n] = first + uint32(base+i)

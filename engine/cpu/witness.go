@@ -10,6 +10,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine/cpu/internal/msm"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/internal/hostmem"
+	"github.com/libcuzk/libcuzk/internal/modulus"
 	"github.com/libcuzk/libcuzk/internal/par"
 )
 
@@ -152,7 +153,7 @@ func (w *witness) scan(ctx context.Context, pool *hostmem.Pool, workers int, nam
 				case *k == fr.Element{}:
 				case *k == one:
 					ones |= 1 << i
-				case groth16.BelowModulus(k):
+				case modulus.BelowR(k):
 					others |= 1 << i
 				default:
 					return fmt.Errorf("cpu: %w: %s[%d]", groth16.ErrScalarRange, name, 64*word+i)

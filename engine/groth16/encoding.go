@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
+
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 // ProofBytes is the length of an encoded proof: A and C in G1 take 48 bytes
@@ -61,6 +64,25 @@ func ParseProof(data []byte) (*Proof, error) {
 		return nil, err
 	}
 	return &p, nil
+}
+
+// CheckReduced returns ErrScalarRange if a coordinate, as it lies in memory, is
+// not below the modulus. Nothing else of p may be called before it if another
+// program has written p.
+func (p *Proof) CheckReduced() error {
+	for _, c := range []struct {
+		name  string
+		value *fp.Element
+	}{
+		{"a.x", &p.A.X}, {"a.y", &p.A.Y},
+		{"b.x.c0", &p.B.X.A0}, {"b.x.c1", &p.B.X.A1}, {"b.y.c0", &p.B.Y.A0}, {"b.y.c1", &p.B.Y.A1},
+		{"c.x", &p.C.X}, {"c.y", &p.C.Y},
+	} {
+		if !modulus.BelowP(c.value) {
+			return fmt.Errorf("groth16: %w: proof.%s", ErrScalarRange, c.name)
+		}
+	}
+	return nil
 }
 
 // checkFinite returns ErrProofPoint if A, B or C is at infinity.

@@ -37,7 +37,8 @@ var (
 )
 
 var (
-	// ErrScalarRange is returned for a scalar that is not below the modulus r.
+	// ErrScalarRange is returned for a scalar that is not below the modulus r,
+	// and for a coordinate of a proof that is not below the modulus p.
 	ErrScalarRange = errors.New("scalar not below the modulus")
 
 	// ErrDeltaIdentity is returned by Assemble and Prepare when delta is the

@@ -10,6 +10,8 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 // instance is a key with a known trapdoor, two inputs, and sums that make a
@@ -120,7 +122,7 @@ func TestAssembleWithSumsAtInfinity(t *testing.T) {
 func TestAssembleRefuses(t *testing.T) {
 	in := newInstance()
 	r, s := random(), random()
-	tooBig := fr.Element(modulus)
+	tooBig := fr.Element(modulus.R)
 
 	_, err := Assemble(&in.vk, &in.sums, &tooBig, &s)
 	require.ErrorIs(t, err, ErrScalarRange)
@@ -158,7 +160,7 @@ func TestVerifyRefuses(t *testing.T) {
 		want   error
 	}{
 		"another input":          {func(_ *Proof, i []fr.Element) []fr.Element { i[1] = random(); return i }, ErrProofInvalid},
-		"an input that is r":     {func(_ *Proof, i []fr.Element) []fr.Element { i[1] = modulus; return i }, ErrScalarRange},
+		"an input that is r":     {func(_ *Proof, i []fr.Element) []fr.Element { i[1] = modulus.R; return i }, ErrScalarRange},
 		"an input too few":       {func(_ *Proof, i []fr.Element) []fr.Element { return i[:1] }, ErrInputCount},
 		"A negated":              {func(p *Proof, i []fr.Element) []fr.Element { p.A.Neg(&p.A); return i }, ErrProofInvalid},
 		"B negated":              {func(p *Proof, i []fr.Element) []fr.Element { p.B.Neg(&p.B); return i }, ErrProofInvalid},

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 // Counts are the numbers of points in the sections of a parameter file.
@@ -118,7 +120,7 @@ func (d Density) Word(i int) uint64 {
 // CheckScalar returns ErrScalarRange with name and index if x is not below
 // the modulus. index is left out of the text if it is negative.
 func CheckScalar(name string, index int, x *fr.Element) error {
-	if BelowModulus(x) {
+	if modulus.BelowR(x) {
 		return nil
 	}
 	if index < 0 {
@@ -126,21 +128,3 @@ func CheckScalar(name string, index int, x *fr.Element) error {
 	}
 	return fmt.Errorf("groth16: %w: %s[%d]", ErrScalarRange, name, index)
 }
-
-// BelowModulus reports whether the limbs of x, as they lie in memory, are
-// below the modulus r.
-func BelowModulus(x *fr.Element) bool {
-	_, borrow := bits.Sub64(x[0], modulus[0], 0)
-	_, borrow = bits.Sub64(x[1], modulus[1], borrow)
-	_, borrow = bits.Sub64(x[2], modulus[2], borrow)
-	_, borrow = bits.Sub64(x[3], modulus[3], borrow)
-	return borrow == 1
-}
-
-// modulus holds the limbs of r, least significant first.
-var modulus = func() (m [4]uint64) {
-	for i, w := range fr.Modulus().Bits() {
-		m[i] = uint64(w)
-	}
-	return m
-}()

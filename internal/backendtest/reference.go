@@ -87,11 +87,3 @@ func (c *instance) checkEqual(t testing.TB, got *groth16.Sums) {
 	assert.True(t, got.B1.Equal(&c.want.B1), "B1")
 	assert.True(t, got.B2.Equal(&c.want.B2), "B2")
 }
-
-// modulus is r as it would lie in memory.
-func modulus() (x [4]uint64) {
-	for i, w := range fr.Modulus().Bits() {
-		x[i] = uint64(w)
-	}
-	return x
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/circuits/gv"
+	"github.com/libcuzk/libcuzk/internal/modulus"
 	"github.com/libcuzk/libcuzk/tests/golden"
 )
 
@@ -122,7 +123,7 @@ func testRange(t *testing.T, d backend.Device) {
 		t.Run(name, func(t *testing.T) {
 			saved := *at
 			defer func() { *at = saved }()
-			for _, bad := range [][4]uint64{modulus(), {^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}} {
+			for _, bad := range [][4]uint64{modulus.R, {^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}} {
 				*at = bad
 				_, err := prove(t, t.Context(), d, c.params, a, nil)
 				require.ErrorIs(t, err, groth16.ErrScalarRange)

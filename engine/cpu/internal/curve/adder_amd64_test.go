@@ -7,6 +7,8 @@ import (
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 func addersG1() map[string]func(*testing.T, []bls.G1Affine) {
@@ -60,7 +62,7 @@ func TestLimbsAndBack(t *testing.T) {
 	for j := range v {
 		for bit := range limbBits {
 			if at := j*limbBits + bit; at < 384 {
-				v[j] |= modulus[at/64] >> (at % 64) & 1 << bit
+				v[j] |= modulus.P[at/64] >> (at % 64) & 1 << bit
 			}
 		}
 	}

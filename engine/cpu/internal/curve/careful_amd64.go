@@ -3,6 +3,8 @@ package curve
 import (
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
+
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 // careful is scratch memory for pairs that are no ordinary additions.
@@ -49,7 +51,7 @@ func (k *ifma[A, P]) equalY(a, b *P) bool {
 // equalVectors compares modulo p. Both are below 1.001·p, so equal elements
 // differ by 0 or ±p, and the lowest limbs tell nearly all others apart.
 func equalVectors(a, b []limbVector) bool {
-	low := modulus[0] & (1<<limbBits - 1)
+	low := modulus.P[0] & (1<<limbBits - 1)
 	for i := range a {
 		switch (a[i][0] - b[i][0]) & (1<<limbBits - 1) {
 		case 0, low, -low & (1<<limbBits - 1):

@@ -6,7 +6,9 @@ import (
 
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
+
 	"github.com/klauspost/cpuid/v2"
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 //go:generate go run ../gen curve zifma_amd64.s
@@ -313,13 +315,6 @@ var (
 	// memory, so the field element 2^32.
 	toFactor = fp.NewElement(1 << 32)
 
-	modulus = func() (m [6]uint64) {
-		for i, w := range fp.Modulus().Bits() {
-			m[i] = uint64(w)
-		}
-		return m
-	}()
-
 	// ones is the field element one in every lane.
 	ones = func() (b block8) {
 		one := fp.One()
@@ -343,7 +338,7 @@ func fromLimbs(v *limbVector) fp.Element {
 			x[word+1] |= limb >> (64 - shift)
 		}
 	}
-	if y, borrow := subtract(&x, &modulus); borrow == 0 {
+	if y, borrow := subtract(&x, &modulus.P); borrow == 0 {
 		x = y
 	}
 	return *x.Mul(&x, &fromFactor)

@@ -7,8 +7,8 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/klauspost/cpuid/v2"
 
-	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/internal/hostmem"
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 //go:generate go run ../gen ntt zifma_amd64.s
@@ -192,7 +192,7 @@ func (k *ifma) load(dst []vector, rows []fr.Element, lo, hi int) int {
 			row := bits.Reverse64(uint64(from*lanes+i)) >> shift
 			pointers[i] = unsafe.Pointer(&zero)
 			if row < uint64(len(rows)) {
-				if !groth16.BelowModulus(&rows[row]) {
+				if !modulus.BelowR(&rows[row]) {
 					return int(row)
 				}
 				pointers[i] = unsafe.Pointer(&rows[row])

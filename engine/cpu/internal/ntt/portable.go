@@ -5,8 +5,8 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
-	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/internal/hostmem"
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 // portable is the kernel on gnark-crypto's field: V is one field element in
@@ -77,7 +77,7 @@ func (k *portable) load(dst []fr.Element, rows []fr.Element, lo, hi int) int {
 			continue
 		}
 		dst[i] = rows[row]
-		if !groth16.BelowModulus(&dst[i]) {
+		if !modulus.BelowR(&dst[i]) {
 			return int(row)
 		}
 	}
