@@ -60,6 +60,30 @@ func (d *device) workersFor(n int) int {
 	}
 }
 
+// infoNow is the device's info with the reason why it is not used any more.
+func (d *device) infoNow() backend.Info {
+	info := d.info
+	if gone := d.gone.Load(); gone != nil {
+		info.Unusable = gone.Error()
+	}
+	return info
+}
+
+// use opens the device if it is not open, and keeps it open until done is
+// called.
+func (d *device) use(ctx context.Context) (dev backend.Device, done func(), err error) {
+	d.inUse.RLock()
+	dev, err = d.open(ctx)
+	if err != nil {
+		d.inUse.RUnlock()
+		return nil, nil, err
+	}
+	return dev, func() {
+		d.inUse.RUnlock()
+		d.restartIdle()
+	}, nil
+}
+
 // open makes the device ready at its first use. One that is busy with other
 // processes is tried again, until ctx ends, for as long as its provider says.
 func (d *device) open(ctx context.Context) (backend.Device, error) {

@@ -9,16 +9,15 @@
 //	Start            job.go        validates every partition, pins the parameters
 //	  → queue        device.go     the least loaded device's queue, by priority, then arrival
 //	  → worker       worker.go     takes one partition and carries it to its end
-//	      Load       srs.go        parameters made usable on the device, once
+//	      Load       paramset.go   the set made usable on the device, once
 //	      Prove      backend       the five sums: H, L, A, B1 in G1, B2 in G2
 //	      Assemble   groth16       A, B and C from the sums, r and s
-//	      self-check groth16       verified with the parameters' own key
+//	      self-check groth16       verified with the set's own key
 //	  → Wait         job.go        proofs, or the first error
 //
 // What computes is behind the two interfaces of package backend: engine/cpu
 // is the reference, package cuda the reason this library exists. The engine
-// itself imports neither; the program that makes an Engine hands it the
-// providers.
+// imports neither; the program that makes an Engine hands it the providers.
 //
 // All exported methods may be called from many goroutines.
 package engine

@@ -180,35 +180,3 @@ func (e *Engine) begin() error {
 	e.ended.Add(1)
 	return nil
 }
-
-// chooseDevice is the device for one partition: the one named, else the
-// preferred one with the fewest partitions on it, of those that are not avoided
-// if there are any. One that is gone is not chosen.
-func (e *Engine) chooseDevice(index int) (*device, error) {
-	if index != AnyDevice {
-		if index < 0 || index >= len(e.devices) {
-			return nil, fmt.Errorf("%w: device %d, expected %d (any) or 0 to %d", errNoDevice, index, AnyDevice, len(e.devices)-1)
-		}
-		d := e.devices[index]
-		if d.info.Unusable != "" {
-			return nil, fmt.Errorf("%w: device %d (%s) cannot be used: %s", errNoDevice, index, d.info.Name, d.info.Unusable)
-		}
-		if gone := d.gone.Load(); gone != nil {
-			return nil, fmt.Errorf("engine: device %d (%s) cannot be used: %w", index, d.info.Name, gone)
-		}
-		return d, nil
-	}
-	candidates, err := e.preferredOrFallback()
-	if err != nil {
-		return nil, fmt.Errorf("engine: no device is left: %w", err)
-	}
-	var best *device
-	bestAvoided := false
-	for _, d := range candidates {
-		avoided := d.avoided()
-		if best == nil || bestAvoided && !avoided || bestAvoided == avoided && d.load.Load() < best.load.Load() {
-			best, bestAvoided = d, avoided
-		}
-	}
-	return best, nil
-}

@@ -1,26 +1,10 @@
 package engine
 
 import (
-	"context"
 	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 )
-
-// use opens the device if it is not open, and keeps it open until done is
-// called.
-func (d *device) use(ctx context.Context) (dev backend.Device, done func(), err error) {
-	d.inUse.RLock()
-	dev, err = d.open(ctx)
-	if err != nil {
-		d.inUse.RUnlock()
-		return nil, nil, err
-	}
-	return dev, func() {
-		d.inUse.RUnlock()
-		d.restartIdle()
-	}, nil
-}
 
 // restartIdle begins the time anew after which an idle device is closed.
 func (d *device) restartIdle() {

@@ -215,3 +215,6 @@ func (p *Params) readAt(b []byte, offset int64) error {
 		return fmt.Errorf("%d bytes at byte %d: %w: %w", len(b), offset, ErrRead, err)
 	}
 }
+
+// Options are those that the set was opened with.
+func (p *Params) Options() Options { return p.options }

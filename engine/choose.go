@@ -34,6 +34,61 @@ const avoidFor = time.Minute
 
 func (f Fallback) valid() bool { return f >= FallbackGPU && f <= FallbackNone }
 
+// chooseDevice is the device for one partition: the one named, else the
+// preferred one with the fewest partitions on it, of those that are not avoided
+// if there are any. One that is gone is not chosen.
+func (e *Engine) chooseDevice(index int) (*device, error) {
+	if index != AnyDevice {
+		if index < 0 || index >= len(e.devices) {
+			return nil, fmt.Errorf("%w: device %d, expected %d (any) or 0 to %d", errNoDevice, index, AnyDevice, len(e.devices)-1)
+		}
+		d := e.devices[index]
+		if d.info.Unusable != "" {
+			return nil, fmt.Errorf("%w: device %d (%s) cannot be used: %s", errNoDevice, index, d.info.Name, d.info.Unusable)
+		}
+		if gone := d.gone.Load(); gone != nil {
+			return nil, fmt.Errorf("engine: device %d (%s) cannot be used: %w", index, d.info.Name, gone)
+		}
+		return d, nil
+	}
+	candidates, err := e.preferredOrFallback()
+	if err != nil {
+		return nil, fmt.Errorf("engine: no device is left: %w", err)
+	}
+	var best *device
+	bestAvoided := false
+	for _, d := range candidates {
+		avoided := d.avoided()
+		if best == nil || bestAvoided && !avoided || bestAvoided == avoided && d.load.Load() < best.load.Load() {
+			best, bestAvoided = d, avoided
+		}
+	}
+	return best, nil
+}
+
+// preferredOrFallback are the devices that take jobs for AnyDevice: the
+// preferred ones that are not gone; after the last of them the CPU, if it is
+// the fallback. If none is left the error says why.
+func (e *Engine) preferredOrFallback() ([]*device, error) {
+	var left []*device
+	for _, d := range e.preferred {
+		if d.usable() {
+			left = append(left, d)
+		}
+	}
+	if len(left) == 0 && e.fallback == FallbackCPU {
+		for _, d := range e.devices {
+			if d.info.Backend == backend.CPU && d.usable() {
+				left = append(left, d)
+			}
+		}
+	}
+	if len(left) == 0 {
+		return nil, e.preferred[0].gone.Load()
+	}
+	return left, nil
+}
+
 // moveOn gives a partition that d has lost to another device. It reports
 // whether that, not the caller, answers for the partition now.
 func (d *device) moveOn(p *partition, lost error) bool {
@@ -83,6 +138,22 @@ func (e *Engine) fallbackFor(p *partition) *device {
 		}
 	}
 	return best
+}
+
+// usable reports whether the device takes jobs.
+func (d *device) usable() bool { return d.info.Unusable == "" && d.gone.Load() == nil }
+
+// isGone reports whether err says that d is lost for as long as the process
+// lives. From then on d gets no more jobs, and is listed as unusable.
+func (d *device) isGone(err error) bool {
+	var gone *backend.GoneError
+	if !errors.As(err, &gone) {
+		return false
+	}
+	if d.gone.CompareAndSwap(nil, gone) {
+		d.engine.log.Error("device is gone until the process is restarted", "device", d.info.Name, "error", gone)
+	}
+	return true
 }
 
 // avoided reports whether a partition was moved away from d not long ago.

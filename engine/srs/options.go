@@ -1,4 +1,0 @@
-package srs
-
-// Options are those that the set was opened with.
-func (p *Params) Options() Options { return p.options }
