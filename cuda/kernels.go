@@ -41,9 +41,6 @@ func loadKernels(b *driver.Bound, set *image.Set) (*kernelTable, error) {
 			return nil, fmt.Errorf("kernel image %s from %s: %w", kernel.Image, set.Origin, err)
 		}
 		k.functions[kernel] = f
-		if kernel.Image == launch.ProbeImage {
-			continue
-		}
 		local, err := b.LoadFunction(f, kernel.Name)
 		if err != nil {
 			return nil, fmt.Errorf("kernel image %s from %s: %w", kernel.Image, set.Origin, err)

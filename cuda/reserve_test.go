@@ -37,13 +37,7 @@ func fixedBytes(t testing.TB) uint64 {
 // than fixedBytes, since its code is smaller than what contextBytes allows for.
 func takenWhenOpened() int64 {
 	const context, code = 522 << 20, 64 << 10 // of the simulator
-	n := context + localOn(simulated, localBytes) + sessionBytes
-	for _, k := range launch.Kernels() {
-		if k.Image != launch.ProbeImage {
-			n += code
-		}
-	}
-	return int64(n)
+	return int64(context + localOn(simulated, localBytes) + sessionBytes + uint64(len(launch.Kernels()))*code)
 }
 
 func TestLocalMemory(t *testing.T) {

@@ -76,17 +76,20 @@ func OpenWithKernels(t testing.TB) *Card {
 	c := Open(t)
 	set, err := image.Find()
 	require.NoError(t, err)
-	c.Do(func(b *driver.Bound) error {
-		for _, data := range set.Images {
-			m, err := b.LoadModule(data)
-			if err != nil {
-				return err
-			}
-			c.modules = append(c.modules, m)
-		}
-		return nil
-	})
+	for _, data := range set.Images {
+		c.Load(data)
+	}
 	return c
+}
+
+// Load opens one more image.
+func (c *Card) Load(data []byte) {
+	c.T.Helper()
+	c.Do(func(b *driver.Bound) error {
+		m, err := b.LoadModule(data)
+		c.modules = append(c.modules, m)
+		return err
+	})
 }
 
 func (c *Card) close() {

@@ -239,7 +239,7 @@ func BenchmarkPoints(b *testing.B) {
 					c.run("decode", launch.Decode(g, file, points, status, n, 0, 0, uint32(log)))
 				}
 				c.report(b)
-				require.Equal(b, launch.DecodeStatusReset[:], download[uint32](s.rig, status, 5))
+				require.Equal(b, noFault[:], download[uint32](s.rig, status, len(noFault)))
 			})
 		}
 	}

@@ -1,6 +1,10 @@
 package launch
 
-import "reflect"
+import (
+	"fmt"
+	"math"
+	"reflect"
+)
 
 // Arguments is the type of the kernel's argument struct.
 func (k *Kernel) Arguments() reflect.Type { return k.args }
@@ -34,6 +38,9 @@ var Constants = map[string]int64{
 	"COORDINATE_WORDS":   FpBytes / WordBytes,
 	"FIXED_ENTRIES":      fixedEntries,
 	"POINT_NOT_ON_CURVE": pointFaults,
+
+	"FIELD_RESULTS": ProbeFieldResults,
+	"POINT_RESULTS": ProbePointResults,
 }
 
 // PlanSort is a plan for sorting alone, in two steps if so wanted: `batch`
@@ -57,4 +64,23 @@ func (p MSM) SortCalls(in MSMInput, first uint32) []Call {
 func (p MSM) Sorted(in MSMInput) (values, offsets Range) {
 	s := p.scratch(in.Scratch)
 	return s.sorted, s.offsets
+}
+
+// PlanTiledMSM is the cheapest of TiledMSMs whose scratch fits the limit. If
+// none does, the error says how much the smallest takes.
+func PlanTiledMSM(n, tile uint32, scratchLimit uint64, g Group) (TiledMSM, error) {
+	all, err := TiledMSMs(n, tile, g)
+	if err != nil {
+		return TiledMSM{}, err
+	}
+	smallest := uint64(math.MaxUint64)
+	for _, p := range all {
+		scratch := p.ScratchBytes()
+		if scratch <= scratchLimit {
+			return p, nil
+		}
+		smallest = min(smallest, scratch)
+	}
+	return TiledMSM{}, fmt.Errorf("launch: an MSM in tiles of %d points needs %d bytes of scratch, %d are allowed",
+		min(tile, n), smallest, scratchLimit)
 }

@@ -25,7 +25,7 @@ func pairs[T any](edges []T, random func() T) (x, y []T) {
 }
 
 func TestFr(t *testing.T) {
-	r := open(t)
+	r := openProbes(t)
 	edges := make([]fr.Element, 6)
 	edges[1].SetOne()
 	edges[2].SetInt64(-1)
@@ -71,7 +71,7 @@ func edgesFp() []fp.Element {
 }
 
 func TestFp(t *testing.T) {
-	r := open(t)
+	r := openProbes(t)
 	x, y := pairs(edgesFp(), r.coordinate)
 	radix := radixOf(fp.Bits, fp.Modulus())
 	var want []fp.Element
@@ -94,7 +94,7 @@ func TestFp(t *testing.T) {
 }
 
 func TestFp2(t *testing.T) {
-	r := open(t)
+	r := openProbes(t)
 	var edges []bls.E2
 	for _, a := range edgesFp()[:5] {
 		for _, b := range edgesFp()[:5] {
@@ -152,7 +152,7 @@ func pointSums(p, q []fr.Element) (sums []fr.Element) {
 }
 
 func TestPointsG1(t *testing.T) {
-	r := open(t)
+	r := openProbes(t)
 	p, q := edgePairs(r)
 	want := pointsG1(pointSums(p, q))
 	out := r.memory(uint64(len(want)) * launch.G1.SumBytes())
@@ -162,7 +162,7 @@ func TestPointsG1(t *testing.T) {
 }
 
 func TestPointsG2(t *testing.T) {
-	r := open(t)
+	r := openProbes(t)
 	p, q := edgePairs(r)
 	want := pointsG2(pointSums(p, q))
 	out := r.memory(uint64(len(want)) * launch.G2.SumBytes())

@@ -23,7 +23,6 @@ const (
 
 var (
 	kernelPowers  = declare[powersArgs]("fr", "cuzk_fr_powers", 128)
-	kernelInvert  = declare[invertArgs]("fr", "cuzk_fr_invert", 128)
 	kernelRows    = declare[rowsArgs]("fr", "cuzk_quotient_rows", 256)
 	kernelProduct = declare[productArgs]("fr", "cuzk_fr_product", 256)
 	kernelCombine = declare[combineArgs]("fr", "cuzk_quotient_combine", 256)
@@ -36,11 +35,6 @@ type powersArgs struct {
 	base, scale Fr
 	out         uint64
 	first, step uint64
-	n, _        uint32
-}
-
-type invertArgs struct {
-	v, products uint64
 	n, _        uint32
 }
 
@@ -86,18 +80,6 @@ func Powers(out Range, base, scale fr.Element, first, step uint64, n uint32) Cal
 	return call(kernelPowers, uint64(blocks(uint64(n), powersEach)), powersArgs{
 		base: FromElement(base), scale: FromElement(scale), out: out.Addr, first: first, step: step, n: n,
 	}, writes(out, uint64(n)*FrBytes))
-}
-
-// invertEach is how many elements share an inversion, which costs as much as 40
-// to 80 products.
-const invertEach = 64
-
-// Invert replaces v[i] by 1 / v[i], and leaves 0. products is scratch of the
-// same size as v.
-func Invert(v, products Range, n uint32) Call {
-	bytes := uint64(n) * FrBytes
-	return call(kernelInvert, uint64(blocks(uint64(n), invertEach)),
-		invertArgs{v: v.Addr, products: products.Addr, n: n}, updates(v, bytes), updates(products, bytes))
 }
 
 // Tables are the roots of unity for one domain size, in device memory.

@@ -9,8 +9,7 @@ var (
 		declare[encodeArgs]("convert", "cuzk_points_g1_encode", 128),
 		declare[encodeArgs]("convert", "cuzk_points_g2_encode", 128),
 	}
-	kernelPermute = declare[permuteArgs]("convert", "cuzk_points_g1_permute", 128)
-	kernelGather  = declare[gatherArgs]("convert", "cuzk_points_gather", 128)
+	kernelGather = declare[gatherArgs]("convert", "cuzk_points_gather", 128)
 
 	kernelFixed = [...]*Kernel{
 		declare[fixedArgs]("fixedbase", "cuzk_fixed_g1_multiply", 128),
@@ -30,11 +29,6 @@ type decodeArgs struct {
 type encodeArgs struct {
 	points, file uint64
 	n, _         uint32
-}
-
-type permuteArgs struct {
-	in, out    uint64
-	n, logSize uint32
 }
 
 type gatherArgs struct {
@@ -60,9 +54,6 @@ const DecodeStatusBytes = (2 + pointFaults) * WordBytes
 
 const pointFaults = 3
 
-// DecodeStatusReset is the status before the first Decode of a section.
-var DecodeStatusReset = [5]uint32{None, None, 0, 0, 0}
-
 // Decode turns points of a parameter file (n of them, 4-byte aligned) into
 // Montgomery affine form, and checks them. They are points first, first + 1,
 // ... of their section. `fill` slots after them become infinity. With logSize
@@ -83,13 +74,6 @@ func Encode(g Group, points, file Range, n uint32) Call {
 	bytes := uint64(n) * g.AffineBytes()
 	return call(kernelEncode[g], uint64(n), encodeArgs{points: points.Addr, file: file.Addr, n: n},
 		reads(points, bytes), writes(file, bytes))
-}
-
-// Permute copies n <= 2^logSize points of G1 into out, bit-reversed; the
-// other slots become infinity.
-func Permute(in, out Range, n, logSize uint32) Call {
-	return call(kernelPermute, 1<<logSize, permuteArgs{in: in.Addr, out: out.Addr, n: n, logSize: logSize},
-		reads(in, uint64(n)*G1.AffineBytes()), writes(out, G1.AffineBytes()<<logSize))
 }
 
 // Gather copies the points at n positions, which may lie in host memory, into

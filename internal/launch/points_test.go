@@ -29,7 +29,10 @@ func encodeG2(points []bls.G2Affine) (file []byte) {
 	return file
 }
 
-func (r *rig) status() launch.Range { return upload(r, launch.DecodeStatusReset[:]) }
+func (r *rig) status() launch.Range { return upload(r, noFault[:]) }
+
+// noFault is the status before the first Decode of a section.
+var noFault = [launch.DecodeStatusBytes / launch.WordBytes]uint32{launch.None, launch.None}
 
 // offset4 uploads data at an address that is a multiple of 4 and no more.
 func (r *rig) offset4(data []byte) launch.Range {
@@ -91,10 +94,6 @@ func TestDecodeReordered(t *testing.T) {
 		}
 		r.Launch(launch.Decode(launch.G1, r.offset4(rest), out, status, uint32(n-split), uint32(split), 1, uint32(logSize)))
 		requireSame(t, want, download[bls.G1Affine](r, out, n+1), "decoded")
-
-		permuted := r.memory(out.Bytes)
-		r.Launch(launch.Permute(upload(r, points), permuted, uint32(n), uint32(logSize)))
-		requireSame(t, want, download[bls.G1Affine](r, permuted, n+1), "permuted")
 	}
 }
 

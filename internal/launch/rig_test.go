@@ -52,12 +52,29 @@ func open(t testing.TB) *rig {
 	return &rig{cudatest.OpenWithKernels(t), rand.New(rand.NewPCG(1, 2)), map[madePoints]launch.Range{}}
 }
 
+// probeVariable names the image of the probe kernels, which the library does not
+// carry. tests/gpu/build.sh makes it.
+const probeVariable = "CUZK_PROBE_IMAGE"
+
+// openProbes is open with the probe kernels. The simulator has them already.
+func openProbes(t testing.TB) *rig {
+	t.Helper()
+	r := open(t)
+	if onCard() {
+		image, err := os.ReadFile(os.Getenv(probeVariable))
+		require.NoError(t, err, "%s names the image of internal/launch/testdata/probe.cu", probeVariable)
+		r.Load(image)
+	}
+	return r
+}
+
 // readSources makes go test run again when a kernel source has changed: it
 // remembers what a test reads itself, not what the compiler it starts reads.
 func readSources(t testing.TB) {
 	t.Helper()
 	sources, err := filepath.Glob("../../cuda/kernels/*/*.cu*")
 	require.NoError(t, err)
+	sources = append(sources, "testdata/probe.cu")
 	require.NotEmpty(t, sources)
 	for _, source := range sources {
 		_, err := os.ReadFile(source)

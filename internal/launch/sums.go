@@ -18,7 +18,6 @@ const None = ^uint32(0)
 var (
 	kernelDensity   = declare[densityArgs]("sums", "cuzk_density_count", 256)
 	kernelPositions = declare[positionsArgs]("sums", "cuzk_dense_positions", 256)
-	kernelClasses   = declare[classesArgs]("sums", "cuzk_fr_classes", 256)
 	kernelOnes      = [...]*Kernel{
 		declare[onesArgs]("g1_accumulate", "cuzk_sums_g1_ones", 128),
 		declare[onesArgs]("g2", "cuzk_sums_g2_ones", 128),
@@ -33,11 +32,6 @@ type densityArgs struct {
 type positionsArgs struct {
 	aux, inputDensity, inputRanks, density, ranks, positions uint64
 	n, inputs, mode, base                                    uint32
-}
-
-type classesArgs struct {
-	scalars, ones, indices, values, denseN, bad uint64
-	n, capacity                                 uint32
 }
 
 type onesArgs struct {
@@ -155,18 +149,4 @@ func (s Section) Ones(g Group, points, ones Range, n uint32, scratch, result Ran
 	}
 	calls := []Call{gridCall(kernelOnes[g], grid, 1, args, access...)}
 	return append(calls, sumSegments(g, sums, partial, result, grid, 1)...)
-}
-
-// Classes splits n scalars: ones gets a bit for each that is one, indices and
-// values those that are neither zero nor one, in any order, the first
-// `capacity` of them. count (one word, set to 0 before) gets how many there
-// are; bad (one word, set to all ones) the least index of a scalar that is not
-// below r. n >= 1.
-func Classes(scalars, ones, indices, values, count, bad Range, n, capacity uint32) Call {
-	return call(kernelClasses, uint64(n), classesArgs{
-		scalars: scalars.Addr, ones: ones.Addr, indices: indices.Addr, values: values.Addr,
-		denseN: count.Addr, bad: bad.Addr, n: n, capacity: capacity,
-	}, reads(scalars, uint64(n)*FrBytes), writes(ones, bitmapBytes(n)),
-		writes(indices, uint64(capacity)*WordBytes), writes(values, uint64(capacity)*FrBytes),
-		updates(count, WordBytes), updates(bad, WordBytes))
 }

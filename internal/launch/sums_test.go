@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/internal/launch"
@@ -193,57 +192,5 @@ func TestPositions(t *testing.T) {
 			}
 			return auxPosition(j, base)
 		}, "b")
-	}
-}
-
-func TestClasses(t *testing.T) {
-	r := open(t)
-	for _, n := range sizes([]int{1, 31, 32, 33, 255, 256, 257, 3000}, []int{1 << 20}) {
-		for _, capacity := range []int{n, n / 4} {
-			scalars, ones := make([]fr.Element, n), make([]bool, n)
-			var dense []uint32
-			for i := range scalars {
-				switch r.random.IntN(3) {
-				case 0:
-					scalars[i].SetOne()
-					ones[i] = true
-				case 1:
-					scalars[i] = r.scalar()
-					dense = append(dense, uint32(i))
-				}
-			}
-			onesOut, indices := r.memory(launch.BitmapBytes(uint32(n))), r.memory(uint64(capacity)*4)
-			values, counted, bad := r.memory(uint64(capacity)*launch.FrBytes), upload(r, []uint32{0}), upload(r, []uint32{launch.None})
-			r.Launch(launch.Classes(upload(r, scalars), onesOut, indices, values, counted, bad, uint32(n), uint32(capacity)))
-
-			requireSame(t, bitmap(ones), download[uint32](r, onesOut, (n+31)/32), "ones")
-			require.Equal(t, uint32(len(dense)), download[uint32](r, counted, 1)[0])
-			require.Equal(t, launch.None, download[uint32](r, bad, 1)[0])
-			stored := min(len(dense), capacity)
-			gotIndices := download[uint32](r, indices, stored)
-			gotValues := download[fr.Element](r, values, stored)
-			for j, i := range gotIndices {
-				require.Equal(t, scalars[i], gotValues[j])
-			}
-			slices.Sort(gotIndices)
-			require.Len(t, slices.Compact(gotIndices), stored, "no variable is listed twice")
-			if stored == len(dense) {
-				requireSame(t, dense, gotIndices, "dense")
-			}
-		}
-	}
-}
-
-func TestClassesFindScalarsNotBelowTheModulus(t *testing.T) {
-	r := open(t)
-	scalars := r.scalars(100)
-	for _, where := range []int{99, 40, 0} {
-		for i, word := range fr.Modulus().Bits() {
-			scalars[where][i] = uint64(word)
-		}
-		bad := upload(r, []uint32{launch.None})
-		values := r.memory(100 * launch.FrBytes)
-		r.Launch(launch.Classes(upload(r, scalars), r.memory(16), r.memory(400), values, upload(r, []uint32{0}), bad, 100, 100))
-		assert.Equal(t, uint32(where), download[uint32](r, bad, 1)[0])
 	}
 }

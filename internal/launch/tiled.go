@@ -3,7 +3,6 @@ package launch
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
@@ -30,44 +29,24 @@ type TiledMSM struct {
 	N     uint32 // points in all, for which the window is chosen
 	TileN uint32 // points of a tile, at most
 	Group Group
-	Cost  uint64 // in products, by the formula of PlanTiledMSM
+	Cost  uint64 // in products, by the formula of TiledMSMs
 
 	tile MSM // of a whole tile, with all windows at a time
 }
 
-// PlanTiledMSM plans for n points in tiles of up to `tile`. Of the window sizes
-// c and lengths of runs whose scratch fits the limit it takes those that
-// minimise
+// TiledMSMs are the plans for n points in tiles of up to `tile`, the cheapest
+// first: for every window size c, runs 2^k times as long as they would be in
+// ample memory. A plan costs
 //
 //	ceil(256 / c) (10 n + (34 + 4 ceil(n / tile)) 2^(c-1)) (1 + k / 16)
 //
-// products, where runs are 2^k times as long as they would be in ample memory.
-// The scratch is, with W = ceil(256 / c) windows and points of G1, about
+// products. Its scratch is, with W = ceil(256 / c) windows and points of G1,
+// about
 //
 //	192 W 2^(c-1)    buckets
 //	  8 W 2^(c-1)    their counts and offsets
 //	 12 W tile       pairs, sorted in two steps; 4 W tile below 2^19 points
 //	192 W tile / run parts of buckets, at the same place as the last 8 of the 12
-//
-// If nothing fits, the error says how much the least takes.
-func PlanTiledMSM(n, tile uint32, scratchLimit uint64, g Group) (TiledMSM, error) {
-	all, err := TiledMSMs(n, tile, g)
-	if err != nil {
-		return TiledMSM{}, err
-	}
-	least := uint64(math.MaxUint64)
-	for _, p := range all {
-		scratch := p.ScratchBytes()
-		if scratch <= scratchLimit {
-			return p, nil
-		}
-		least = min(least, scratch)
-	}
-	return TiledMSM{}, fmt.Errorf("launch: an MSM in tiles of %d points needs %d bytes of scratch, %d are allowed",
-		min(tile, n), least, scratchLimit)
-}
-
-// TiledMSMs are the plans that PlanTiledMSM chooses from, the cheapest first.
 func TiledMSMs(n, tile uint32, g Group) ([]TiledMSM, error) {
 	p := TiledMSM{N: n, TileN: min(tile, n), Group: g}
 	if p.TileN == 0 || p.TileN > maxTileN {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the simulated driver with g++: build/cudasim/libcuda.so.1 with the kernels of cuda/kernels, or with `selftest`
+# Builds the simulated driver with g++: build/cudasim/libcuda.so.1 with the kernels of cuda/kernels and
+# those that probe their arithmetic, or with `selftest`
 # build/cudasim/selftest/libcuda.so.1 with those of testdata. Compiles only what is older than its sources; several
 # builds at once wait for each other. CXX names another compiler of the GCC family.
 set -eu
@@ -9,7 +10,7 @@ root=$(cd "$here/../.." && pwd)
 kernels="$root/cuda/kernels"
 out="$root/build/cudasim"
 case "${1:-kernels}" in
-kernels) sources=$(find "$kernels" -name '*.cu' | sort) library="$out" ;;
+kernels) sources=$(find "$kernels" "$root/internal/launch/testdata" -name '*.cu' | sort) library="$out" ;;
 selftest) sources=$(find "$here/testdata" -name '*.cu' | sort) library="$out/selftest" ;;
 *)
     echo "usage: build.sh [kernels|selftest]" >&2

@@ -41,6 +41,8 @@ for arch in ${CUZK_CUDA_ARCHS:-90}; do
 done
 # shellcheck disable=SC2086 # options are words
 "$nvcc" -std=c++17 $gencode --fatbin -o "$out/fault.fatbin" tests/gpu/fault/fault.cu
+# shellcheck disable=SC2086 # options are words
+"$nvcc" -std=c++17 -O3 -I cuda/kernels $gencode --fatbin -o "$out/probe.fatbin" internal/launch/testdata/probe.cu
 
 for package in internal/launch internal/circuits/ondevice cuda tests/gpu; do
     program "$(basename "$package").test" "$package" test -c

@@ -129,7 +129,7 @@ run_section() {
     golden) tests 90 gpu.test -test.run '^TestGoldenCases$' ;;
     messages) tests 60 gpu.test -test.run '^(TestWithoutAGPU|TestTooSmall)' ;;
     small) tests 30 gpu.test -test.run '^TestSmallProofs$' ;;
-    kernels) tests 300 launch.test ;;
+    kernels) CUZK_PROBE_IMAGE=$carried/probe.fatbin tests 300 launch.test ;;
     operations) tests 200 launch.test -test.run '^$' -test.bench . -test.benchtime 2x ;;
     ondevice) tests 90 ondevice.test -test.bench . -test.benchtime 1x ;;
     device) tests 300 cuda.test ;;

@@ -1,4 +1,4 @@
-// Vectors over Fr: powers, inverses, and the elementwise steps of the quotient.
+// Vectors over Fr: powers, and the elementwise steps of the quotient.
 #define CUZK_INLINE_PRODUCTS
 #include "field/fr.cuh"
 
@@ -35,39 +35,6 @@ CUZK_KERNEL(cuzk_fr_powers, PowersArgs, 128, 2) {
     for (u32 k = 0; k < POWERS_EACH && i + k < a.n; k++) {
         global_store(a.out, i + k, v);
         v = v * by;
-    }
-}
-
-// v[i] = 1 / v[i], 0 for 0. Montgomery's trick over elements t, t + T, ... of
-// the T threads.
-struct InvertArgs {
-    Fr *v;        // v[n], in place
-    Fr *products; // products[n]: scratch
-    u32 n;
-    u32 pad;
-};
-
-CUZK_KERNEL(cuzk_fr_invert, InvertArgs, 128, 2) {
-    u64 first = global_thread(), step = global_threads(), i = first;
-    if (first >= a.n)
-        return;
-    Fr product = Fr::one();
-    CUZK_NO_UNROLL
-    for (; i < a.n; i += step) {
-        global_store(a.products, i, product);
-        Fr x = global_load(a.v, i);
-        if (!x.is_zero())
-            product = product * x;
-    }
-    Fr inverse = Fr::inverse(product);
-    CUZK_NO_UNROLL
-    while (i > first) {
-        i -= step;
-        Fr x = global_load(a.v, i);
-        if (x.is_zero())
-            continue;
-        global_store(a.v, i, inverse * global_load(a.products, i));
-        inverse = inverse * x;
     }
 }
 

@@ -137,22 +137,6 @@ CUZK_KERNEL(cuzk_points_g2_encode, EncodeArgs<G2>, 128, 2) {
     encode<G2>(a);
 }
 
-// out[bit_reverse(i)] = in[i], for points that are in Montgomery form already.
-// Slots from n up to 2^log_size become infinity. One thread a slot.
-struct PermuteArgs {
-    const Affine<Fp> *in; // in[n]
-    Affine<Fp> *out;      // out[1 << log_size], not in
-    u32 n, log_size;
-};
-
-CUZK_KERNEL(cuzk_points_g1_permute, PermuteArgs, 128, 2) {
-    u64 i = global_thread();
-    if (i >> a.log_size)
-        return;
-    Affine<Fp> p = i < a.n ? constant_load(a.in, i) : Affine<Fp>::infinity();
-    global_store(a.out, bit_reverse((u32)i, a.log_size), p);
-}
-
 // out[i] = points[positions[i]], infinity where the position is all ones. One
 // thread for each 16 bytes, so that neighbours read neighbours: points may lie in
 // host memory, and a bus wants large reads.

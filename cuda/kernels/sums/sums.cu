@@ -1,5 +1,5 @@
 // What the sums over the assignment need besides the additions: ranks in a
-// density bitmap, positions of the dense values, and classes of scalars.
+// density bitmap, and positions of the dense values.
 #include "field/fr.cuh"
 #include "sums/ones.cuh"
 
@@ -67,39 +67,6 @@ CUZK_KERNEL(cuzk_dense_positions, PositionsArgs, 256, 2) {
         position = rank == NONE ? NONE : a.base + rank;
     }
     global_store(a.positions, j, position);
-}
-
-// Classes of scalars: a bitmap of those that are one, and a list of those that
-// are neither zero nor one, in any order. dense_n counts them all, but no more
-// than `capacity` are stored. bad gets the least index of a scalar that is not
-// below r. One thread a scalar, one warp a bitmap word.
-struct ClassesArgs {
-    const Fr *scalars; // scalars[n], Montgomery
-    u32 *ones;         // bitmap[ceil(n / 32)], written whole
-    u32 *indices;      // indices[capacity]
-    Fr *values;        // values[capacity]
-    u32 *dense_n;      // added to
-    u32 *bad;          // lowered
-    u32 n, capacity;
-};
-
-CUZK_KERNEL(cuzk_fr_classes, ClassesArgs, 256, 2) {
-    u64 i = global_thread();
-    Fr s = i < a.n ? global_load(a.scalars, i) : Fr::zero();
-    if (!s.is_reduced())
-        global_atomic_min(a.bad, 0, (u32)i);
-    bool one = s == Fr::one(), dense = !one && !s.is_zero();
-    u32 ones = warp_ballot(one), others = warp_ballot(dense);
-    if (lane() == 0 && i < a.n)
-        global_store(a.ones, i / 32, ones);
-    u32 base = 0;
-    if (lane() == 0 && others)
-        base = global_atomic_add(a.dense_n, 0, popcount32(others));
-    u32 at = warp_shuffle(base, 0) + popcount32(others & ((1u << lane()) - 1));
-    if (dense && at < a.capacity) {
-        global_store(a.indices, at, (u32)i);
-        global_store(a.values, at, s);
-    }
 }
 
 } // namespace cuzk

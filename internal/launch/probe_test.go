@@ -1,17 +1,18 @@
 package launch
 
-// ProbeImage holds the probe kernels, which serve tests only: field/probe.cu.
-const ProbeImage = "probe"
+// The probe kernels have an image of their own, testdata/probe.cu, which the
+// library does not carry.
+const probeImage = "probe"
 
 var (
 	kernelProbeField = [...]*Kernel{
-		declare[probeFieldArgs](ProbeImage, "cuzk_probe_fr", 128),
-		declare[probeFieldArgs](ProbeImage, "cuzk_probe_fp", 128),
-		declare[probeFieldArgs](ProbeImage, "cuzk_probe_fp2", 128),
+		declare[probeFieldArgs](probeImage, "cuzk_probe_fr", 128),
+		declare[probeFieldArgs](probeImage, "cuzk_probe_fp", 128),
+		declare[probeFieldArgs](probeImage, "cuzk_probe_fp2", 128),
 	}
 	kernelProbePoints = [...]*Kernel{
-		declare[probePointArgs](ProbeImage, "cuzk_probe_g1", 128),
-		declare[probePointArgs](ProbeImage, "cuzk_probe_g2", 128),
+		declare[probePointArgs](probeImage, "cuzk_probe_g1", 128),
+		declare[probePointArgs](probeImage, "cuzk_probe_g2", 128),
 	}
 )
 

@@ -1,13 +1,16 @@
-// Kernels for tests only: the arithmetic that the others inline, one operation
-// of each kind on element i of two vectors.
+// The arithmetic that the library's kernels inline, one operation of each kind on
+// element i of two vectors. For tests, so neither fast nor tuned: 128 threads
+// need no more registers than there are.
 #include "curve/groups.cuh"
 #include "field/fr.cuh"
 
 namespace cuzk {
 
+constexpr u32 FIELD_RESULTS = 8, POINT_RESULTS = 5;
+
 template <class F> struct ProbeFieldArgs {
     const F *x, *y; // x[n], y[n]
-    F *out;         // out[8 n]: x + y, x - y, x y, x^2, -x, 2 x, 1/x, x from Montgomery form and back
+    F *out;         // out[FIELD_RESULTS n]: x + y, x - y, x y, x^2, -x, 2 x, 1/x, x from Montgomery form and back
     u32 n;
     u32 pad;
 };
@@ -17,14 +20,14 @@ template <class F> CUZK_FN void probe_field(const ProbeFieldArgs<F> &a) {
     if (i >= a.n)
         return;
     F x = constant_load(a.x, i), y = constant_load(a.y, i);
-    global_store(a.out, 8 * i, x + y);
-    global_store(a.out, 8 * i + 1, x - y);
-    global_store(a.out, 8 * i + 2, x * y);
-    global_store(a.out, 8 * i + 3, x.squared());
-    global_store(a.out, 8 * i + 4, -x);
-    global_store(a.out, 8 * i + 5, x.doubled());
-    global_store(a.out, 8 * i + 6, F::inverse(x));
-    global_store(a.out, 8 * i + 7, x.to_montgomery());
+    global_store(a.out, FIELD_RESULTS * i, x + y);
+    global_store(a.out, FIELD_RESULTS * i + 1, x - y);
+    global_store(a.out, FIELD_RESULTS * i + 2, x * y);
+    global_store(a.out, FIELD_RESULTS * i + 3, x.squared());
+    global_store(a.out, FIELD_RESULTS * i + 4, -x);
+    global_store(a.out, FIELD_RESULTS * i + 5, x.doubled());
+    global_store(a.out, FIELD_RESULTS * i + 6, F::inverse(x));
+    global_store(a.out, FIELD_RESULTS * i + 7, x.to_montgomery());
 }
 
 CUZK_KERNEL(cuzk_probe_fr, ProbeFieldArgs<Fr>, 128, 1) {
@@ -39,7 +42,7 @@ CUZK_KERNEL(cuzk_probe_fp2, ProbeFieldArgs<Fp2>, 128, 1) {
 
 template <class G> struct ProbePointArgs {
     const Affine<typename G::F> *p, *q; // p[n], q[n]
-    XYZZ<typename G::F> *out;           // out[5 n], below
+    XYZZ<typename G::F> *out;           // out[POINT_RESULTS n], below
     u32 n;
     u32 pad;
 };
@@ -56,11 +59,11 @@ template <class G> CUZK_FN void probe_points(const ProbePointArgs<G> &a) {
     sum.add(q);
     full.add(Point::from(q).doubled());
     mixed.add(q);
-    global_store(a.out, 5 * i, sum);
-    global_store(a.out, 5 * i + 1, twice);
-    global_store(a.out, 5 * i + 2, full);
-    global_store(a.out, 5 * i + 3, mixed);
-    global_store(a.out, 5 * i + 4, Point::from(p).times(1000003));
+    global_store(a.out, POINT_RESULTS * i, sum);
+    global_store(a.out, POINT_RESULTS * i + 1, twice);
+    global_store(a.out, POINT_RESULTS * i + 2, full);
+    global_store(a.out, POINT_RESULTS * i + 3, mixed);
+    global_store(a.out, POINT_RESULTS * i + 4, Point::from(p).times(1000003));
 }
 
 CUZK_KERNEL(cuzk_probe_g1, ProbePointArgs<G1>, 128, 1) {
