@@ -53,12 +53,15 @@ func newEngine() (*engine.Engine, error) {
 	}
 	e, err := engine.New(config)
 	if errors.Is(err, timeline.ErrFile) {
-		return nil, refuse(errValue, "environment variable CUZK_TIMELINE is %q, expected the path of a file that can be made: %v", s.Timeline, err)
+		// Who proves needs no timeline to do it.
+		log.Warn("no timeline: CUZK_TIMELINE names no file that can be made", "path", s.Timeline, "error", err)
+		config.Timeline = ""
+		e, err = engine.New(config)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if s.Timeline != "" {
+	if config.Timeline != "" {
 		stopAtExit()
 	}
 	if unknown := settings.Unknown(os.Environ()); len(unknown) > 0 {

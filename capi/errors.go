@@ -16,6 +16,8 @@ import (
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/engine/timeline"
+	"github.com/libcuzk/libcuzk/internal/plainfile"
+	"github.com/libcuzk/libcuzk/internal/poller"
 )
 
 type status = C.cuzk_status
@@ -58,6 +60,7 @@ var statuses = []struct {
 	{errSize, C.CUZK_ERR_SIZE},
 	{errValue, C.CUZK_ERR_VALUE},
 	{errTimeout, C.CUZK_ERR_TIMEOUT},
+	{poller.ErrNone, C.CUZK_ERR_HOST_MEMORY},
 
 	{engine.ErrInternal, C.CUZK_ERR_INTERNAL},
 	{engine.ErrClosed, C.CUZK_ERR_CLOSED},
@@ -80,6 +83,7 @@ var statuses = []struct {
 
 	{srs.ErrChanged, C.CUZK_ERR_FILE_CHANGED},
 	{srs.ErrRead, C.CUZK_ERR_FILE_IO},
+	{plainfile.ErrNotRegular, C.CUZK_ERR_FILE_IO},
 	{srs.ErrTruncated, C.CUZK_ERR_FILE_TRUNCATED},
 	{srs.ErrCounts, C.CUZK_ERR_FILE_COUNTS},
 	{srs.ErrTrailing, C.CUZK_ERR_FILE_COUNTS},
@@ -117,7 +121,11 @@ func call(name string, body func() error) (result status) {
 			setLastError(fmt.Sprintf("%s: panic: %v\n%s", name, p, debug.Stack()))
 		}
 	}()
-	if err := body(); err != nil {
+	err := poller.Need()
+	if err == nil {
+		err = body()
+	}
+	if err != nil {
 		setLastError(name + ": " + err.Error())
 		return statusOf(err)
 	}

@@ -84,37 +84,32 @@ const char *cuzk_status_name(cuzk_status status) {
 }
 
 /* Texts that Go makes once and that stay for the life of the process. */
-static const char *version_text = "";
-static const char *gpu_reason_text = "";
-static pthread_once_t version_once = PTHREAD_ONCE_INIT;
-static pthread_once_t gpu_reason_once = PTHREAD_ONCE_INIT;
+struct kept_text {
+    pthread_mutex_t lock;
+    const char *text; /* guarded by lock; NULL until it could be made */
+};
 
-/* What function stores, or before if it stores none. */
-static const char *text_of(const char *name, cuzkc_go_function *function, const char *before) {
-    const char *text = NULL;
-    const struct cuzkc_out_args args = {ADDRESS(&text)};
-    cuzkc_enter(name, function, &args);
-    return text != NULL ? text : before;
-}
-
-static void make_version(void) {
-    version_text = text_of("cuzk_version", cuzkgoVersion, version_text);
-}
-
-static void make_gpu_reason(void) {
-    gpu_reason_text = text_of("cuzk_gpu_reason", cuzkgoGPUReason, gpu_reason_text);
+static const char *text_of(const char *name, cuzkc_go_function *function, struct kept_text *kept) {
+    if (cuzkc_is_child()) /* lock may be held for ever there */
+        return kept->text != NULL ? kept->text : "";
+    pthread_mutex_lock(&kept->lock);
+    if (kept->text == NULL) {
+        const struct cuzkc_out_args args = {ADDRESS(&kept->text)};
+        cuzkc_enter(name, function, &args);
+    }
+    const char *text = kept->text;
+    pthread_mutex_unlock(&kept->lock);
+    return text != NULL ? text : "";
 }
 
 const char *cuzk_version(void) {
-    if (!cuzkc_is_child())
-        pthread_once(&version_once, make_version);
-    return version_text;
+    static struct kept_text version = {PTHREAD_MUTEX_INITIALIZER, NULL};
+    return text_of(__func__, cuzkgoVersion, &version);
 }
 
 const char *cuzk_gpu_reason(void) {
-    if (!cuzkc_is_child())
-        pthread_once(&gpu_reason_once, make_gpu_reason);
-    return gpu_reason_text;
+    static struct kept_text reason = {PTHREAD_MUTEX_INITIALIZER, NULL};
+    return text_of(__func__, cuzkgoGPUReason, &reason);
 }
 
 /* ------------------------------------------------------------- the calls --- */

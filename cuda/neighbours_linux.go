@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/libcuzk/libcuzk/internal/plainfile"
 	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
@@ -24,7 +24,7 @@ const askInterval = 10 * time.Millisecond
 // the same temporary folder. The one that waits for memory holds an exclusive
 // lock on a file that is named after the card; who dies lets go of it.
 type neighbours struct {
-	asks, looks *os.File // the same file, opened twice: locks belong to an opening
+	asks, looks *plainfile.File // the same file, opened twice: locks belong to an opening
 	asking      atomic.Bool
 	once        sync.Once
 	failed      error // of closing; written by once
@@ -47,17 +47,11 @@ func neighboursOf(card [16]byte) sched.Neighbours {
 }
 
 // openShared opens a file that any user may lock, and makes it if need be.
-// Nothing is ever written there.
-func openShared(path string) (*os.File, error) {
+// Nothing is ever written there. Any user may also have made something else of
+// that name: then there is no file.
+func openShared(path string) (*plainfile.File, error) {
 	const everybodyReads = 0o444
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, everybodyReads)
-		if errors.Is(err, fs.ErrExist) { // another process was faster
-			f, err = os.Open(path)
-		}
-	}
-	return f, err
+	return plainfile.OpenOwn(path, everybodyReads)
 }
 
 // Ask implements sched.Neighbours.
@@ -96,8 +90,8 @@ func (n *neighbours) Asked() bool {
 	return !locked && err == nil
 }
 
-func tryLock(f *os.File, how int) (bool, error) {
-	err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+func tryLock(f *plainfile.File, how int) (bool, error) {
+	err := f.Flock(how | unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}
@@ -108,7 +102,7 @@ func tryLock(f *os.File, how int) (bool, error) {
 }
 
 // unlock cannot fail on a file that is open and locked.
-func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+func unlock(f *plainfile.File) { _ = f.Flock(unix.LOCK_UN) }
 
 // Close implements sched.Neighbours. A second call does nothing.
 func (n *neighbours) Close() error {

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/internal/driver"
@@ -64,6 +66,28 @@ func TestNeighboursFile(t *testing.T) {
 
 	t.Setenv("TMPDIR", filepath.Join(folder, "missing"))
 	assert.Nil(t, neighboursOf([16]byte{0xab}), "no folder, no file, and no failure")
+}
+
+// Any user can make what the others' lock file is named after, for instance a
+// pipe, which would be waited for, or a link to a file that is not to be opened.
+func TestSomethingElseUnderTheLockFilesName(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	elsewhere := filepath.Join(t.TempDir(), "made through the link")
+	for name, make := range map[string]func(path string) error{
+		"pipe":   func(path string) error { return unix.Mkfifo(path, 0o666) },
+		"link":   func(path string) error { return os.Symlink(elsewhere, path) },
+		"folder": func(path string) error { return os.Mkdir(path, 0o777) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			card := [16]byte{0xcd}
+			path := filepath.Join(folder, fmt.Sprintf("libcuzk-gpu-%x.lock", card))
+			require.NoError(t, make(path))
+			defer os.Remove(path)
+			assert.Nil(t, neighboursOf(card))
+			assert.NoFileExists(t, elsewhere)
+		})
+	}
 }
 
 // TestMemoryThatANeighbourHolds lets another process take nearly all of the

@@ -69,7 +69,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("%w: no usable device (%s)", errNoDevice, strings.Join(e.missing, "; "))
 	}
 	if cfg.Timeline != "" {
-		if err := timeline.Start(cfg.Timeline); err != nil {
+		if err := timeline.StartLogged(cfg.Timeline, e.log); err != nil {
 			return nil, fmt.Errorf("engine: %w", err)
 		}
 		e.recording = true

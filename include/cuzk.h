@@ -15,9 +15,9 @@
  * released is refused with CUZK_ERR_HANDLE instead of crashing.
  *
  * Threads. Every function may be called from any thread, any number at once.
- * Functions that may block say so. The library works on threads of its own: where
- * none can be made for a call, every function with a status may return
- * CUZK_ERR_HOST_MEMORY.
+ * Functions that may block say so. The library works on threads of its own, and
+ * needs two descriptors for itself: where these cannot be had, every function
+ * with a status may return CUZK_ERR_HOST_MEMORY.
  *
  * Errors. Functions return a status; CUZK_OK is 0. After any other status,
  * cuzk_last_error() gives a sentence for the calling thread: what, where,
@@ -99,7 +99,7 @@ typedef int32_t cuzk_status;
 
 /* 4xx: capacity */
 #define CUZK_ERR_DEVICE_MEMORY 401 /* the job needs more device memory than its budget */
-#define CUZK_ERR_HOST_MEMORY 402   /* host memory, or a thread, could not be had */
+#define CUZK_ERR_HOST_MEMORY 402   /* host memory, a thread or a descriptor could not be had */
 
 /* 5xx: the job's own course */
 #define CUZK_ERR_CANCELLED 501 /* cancelled by cuzk_job_cancel */
@@ -402,9 +402,10 @@ cuzk_status cuzk_metrics(char *out, size_t size, size_t *needed);
 
 /* Records what happens when into a file that Chrome and Perfetto show, until
  * cuzk_timeline_stop or the end of the process. "%p" in the path stands for the
- * number of the process. One recording at a time in a process; the environment
- * variable CUZK_TIMELINE starts one at the first call.
- * Errors: NULL, VALUE (one is running), FILE_IO. */
+ * number of the process. A symbolic link there, and whatever is no regular file,
+ * is refused. One recording at a time in a process; the environment variable
+ * CUZK_TIMELINE starts one at the first call.
+ * Errors: NULL, VALUE (one is running), FILE_IO, HOST_MEMORY. */
 cuzk_status cuzk_timeline_start(const char *path);
 
 /* Ends the recording and completes its file. Errors: VALUE (none is running),

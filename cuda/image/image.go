@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/libcuzk/libcuzk/cuda/kernels"
+	"github.com/libcuzk/libcuzk/internal/plainfile"
 	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
@@ -37,7 +38,7 @@ func Find() (*Set, error) { return find(kernels.Embedded(), kernels.Names) }
 func find(embedded fs.FS, names []string) (*Set, error) {
 	if folder := os.Getenv(Variable); folder != "" {
 		origin := Variable + "=" + folder
-		set, err := read(os.DirFS(folder), names, origin)
+		set, err := read(inFolder(folder), names, origin)
 		if err == nil && set == nil {
 			err = fmt.Errorf("cuda: %w in %s", ErrNone, origin)
 		}
@@ -46,11 +47,11 @@ func find(embedded fs.FS, names []string) (*Set, error) {
 	beside := FolderBeside
 	if library, err := libraryPath(); err == nil {
 		beside = filepath.Join(filepath.Dir(library), FolderBeside)
-		if set, err := read(os.DirFS(beside), names, beside); set != nil || err != nil {
+		if set, err := read(inFolder(beside), names, beside); set != nil || err != nil {
 			return set, err
 		}
 	}
-	set, err := read(embedded, names, "embedded")
+	set, err := read(func(name string) ([]byte, error) { return fs.ReadFile(embedded, name) }, names, "embedded")
 	if err == nil && set == nil {
 		err = fmt.Errorf("cuda: %w: %s is not set, %s is not there, and this library was built without kernels",
 			ErrNone, Variable, beside)
@@ -58,19 +59,27 @@ func find(embedded fs.FS, names []string) (*Set, error) {
 	return set, err
 }
 
-// read is nil when folder has none of the images.
-func read(folder fs.FS, names []string, origin string) (*Set, error) {
+// maxImage bounds what is read of one image.
+const maxImage = 1 << 30
+
+// inFolder reads the files of a folder by their names.
+func inFolder(folder string) func(name string) ([]byte, error) {
+	return func(name string) ([]byte, error) { return plainfile.ReadAll(filepath.Join(folder, name), maxImage) }
+}
+
+// read is nil when there is none of the images.
+func read(file func(name string) ([]byte, error), names []string, origin string) (*Set, error) {
 	set := &Set{Origin: origin}
 	var missing []string
 	for _, name := range names {
-		data, err := fs.ReadFile(folder, name+kernels.Extension)
+		data, err := file(name + kernels.Extension)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, name+kernels.Extension)
 		case err != nil:
-			return nil, fmt.Errorf("cuda: kernel images %s: %w", origin, err)
+			return nil, unreadable(fmt.Errorf("cuda: kernel images %s: %w", origin, err))
 		case len(data) == 0:
-			return nil, fmt.Errorf("cuda: kernel images %s: %s is empty", origin, name+kernels.Extension)
+			return nil, unreadable(fmt.Errorf("cuda: kernel images %s: %s is empty", origin, name+kernels.Extension))
 		default:
 			set.Images = append(set.Images, data)
 		}
@@ -81,5 +90,14 @@ func read(folder fs.FS, names []string, origin string) (*Set, error) {
 	case len(names):
 		return nil, nil
 	}
-	return nil, fmt.Errorf("cuda: kernel images %s: %d of %d are missing: %v", origin, len(missing), len(names), missing)
+	return nil, unreadable(fmt.Errorf("cuda: kernel images %s: %d of %d are missing: %v", origin, len(missing), len(names), missing))
+}
+
+// unreadable says that without images there is no device, unless it is for want
+// of something that the process has too little of.
+func unreadable(err error) error {
+	if errors.Is(err, sentinel.ErrHostMemory) {
+		return err
+	}
+	return sentinel.Wrap(sentinel.ErrNoDevice, err)
 }

@@ -8,6 +8,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/libcuzk/libcuzk/internal/plainfile"
+	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
 // folder makes a folder with the given files, each holding text.
@@ -49,11 +53,30 @@ func TestFind(t *testing.T) {
 		t.Setenv(Variable, folder(t, t.TempDir(), "named", "ntt.fatbin"))
 		_, err := find(embedded, names)
 		assert.ErrorContains(t, err, "1 of 2 are missing: [msm.fatbin]")
+		assert.ErrorIs(t, err, sentinel.ErrNoDevice, "no bug of ours")
 	})
 	t.Run("an empty file is no image", func(t *testing.T) {
 		t.Setenv(Variable, folder(t, t.TempDir(), "", "msm.fatbin", "ntt.fatbin"))
 		_, err := find(embedded, names)
 		assert.ErrorContains(t, err, "msm.fatbin is empty")
+	})
+	t.Run("no descriptor is left to read it with", func(t *testing.T) {
+		t.Setenv(Variable, folder(t, t.TempDir(), "named", "msm.fatbin", "ntt.fatbin"))
+		var before unix.Rlimit
+		require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &before))
+		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: before.Max}))
+		_, err := find(embedded, names)
+		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &before))
+		assert.ErrorIs(t, err, unix.EMFILE)
+		assert.ErrorIs(t, err, sentinel.ErrHostMemory, "no bug of ours")
+	})
+	t.Run("a pipe is no image", func(t *testing.T) {
+		named := folder(t, t.TempDir(), "named", "ntt.fatbin")
+		require.NoError(t, unix.Mkfifo(filepath.Join(named, "msm.fatbin"), 0o600))
+		t.Setenv(Variable, named)
+		_, err := find(embedded, names)
+		assert.ErrorIs(t, err, plainfile.ErrNotRegular)
+		assert.ErrorIs(t, err, sentinel.ErrNoDevice)
 	})
 	t.Run("else the embedded ones", func(t *testing.T) {
 		t.Setenv(Variable, "")

@@ -129,7 +129,7 @@ func TestWhatIsNoFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	_, err := srs.Open(dir, srs.Options{})
 	require.ErrorIs(t, err, srs.ErrRead)
-	assert.ErrorContains(t, err, "not a regular file (d")
+	assert.ErrorContains(t, err, "not a regular file (folder)")
 	_, err = srs.Open(filepath.Join(dir, "absent"), srs.Options{})
 	assert.ErrorIs(t, err, srs.ErrRead)
 	assert.ErrorIs(t, err, os.ErrNotExist)

@@ -3,10 +3,10 @@ package srs
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/libcuzk/libcuzk/internal/plainfile"
 )
 
 // Open opens a parameter file, checks its counts and its verifying key, and
@@ -29,7 +29,7 @@ func Open(path string, options Options) (*Params, error) {
 
 // file is an open parameter file and what identified it when it was opened.
 type file struct {
-	*os.File
+	*plainfile.File
 	id identity
 }
 
@@ -42,8 +42,7 @@ type identity struct {
 }
 
 func openFile(path string) (*file, error) {
-	// Without O_NONBLOCK, opening a named pipe would wait for a writer.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRead, err)
 	}
@@ -54,19 +53,15 @@ func openFile(path string) (*file, error) {
 	return &file{f, id}, nil
 }
 
-func identify(f *os.File) (identity, error) {
-	info, err := f.Stat()
+func identify(f *plainfile.File) (identity, error) {
+	stat, err := f.Stat()
 	if err != nil {
 		return identity{}, fmt.Errorf("%w: %w", ErrRead, err)
 	}
-	if !info.Mode().IsRegular() {
-		return identity{}, fmt.Errorf("not a regular file (%s): %w", info.Mode().Type(), ErrRead)
-	}
-	id := identity{size: info.Size(), modifiedNs: info.ModTime().UnixNano()}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		id.device, id.inode = uint64(stat.Dev), stat.Ino
-	}
-	return id, nil
+	return identity{
+		device: uint64(stat.Dev), inode: stat.Ino,
+		size: stat.Size, modifiedNs: stat.Mtim.Nano(),
+	}, nil
 }
 
 func (id identity) written() string {

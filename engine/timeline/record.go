@@ -4,12 +4,16 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/libcuzk/libcuzk/internal/plainfile"
 )
 
 // ShortHold is the time from which a lock's hold gets a span of its own. A
@@ -38,7 +42,8 @@ var current atomic.Pointer[recording]
 // recording is one run of Start to Stop.
 type recording struct {
 	begin time.Time
-	file  *os.File
+	file  io.WriteCloser
+	log   *slog.Logger  // told of what is lost
 	stop  chan struct{} // closed by Stop
 	gone  chan struct{} // closed when everything is written
 
@@ -73,16 +78,27 @@ func Expand(path string) string {
 
 // Start makes the file, %p in its path standing for the number of the process,
 // and records into it until Stop. Errors: ErrRecording, ErrFile.
-func Start(path string) error {
+func Start(path string) error { return StartLogged(path, slog.New(slog.DiscardHandler)) }
+
+// StartLogged is Start with a log that hears of it when the recording is lost, on
+// a full disk for instance: Stop may never be called.
+func StartLogged(path string, log *slog.Logger) error {
 	if current.Load() != nil {
 		return ErrRecording
 	}
-	file, err := os.Create(Expand(path))
+	// Others may know the name, which is often in /tmp: no link is followed.
+	const everybodyReads = 0o644
+	path = Expand(path)
+	file, err := plainfile.Create(path, everybodyReads)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFile, err)
 	}
+	return start(file, log.With("path", path))
+}
+
+func start(file io.WriteCloser, log *slog.Logger) error {
 	r := &recording{
-		begin: time.Now(), file: file,
+		begin: time.Now(), file: file, log: log,
 		stop: make(chan struct{}), gone: make(chan struct{}),
 		short: map[*Row]uint64{}, first: true,
 		named: map[*Row]bool{}, out: bufio.NewWriter(file),
@@ -180,7 +196,8 @@ func (r *recording) flush() {
 
 // fail notes the first error of writing; what comes after it is lost.
 func (r *recording) fail(err error) {
-	if r.err == nil {
+	if r.err == nil && err != nil {
 		r.err = err
+		r.log.Warn("the timeline is lost from here on", "error", err)
 	}
 }

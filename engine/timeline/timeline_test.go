@@ -3,9 +3,11 @@ package timeline
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -124,13 +126,46 @@ func TestAFileThatCannotBeMade(t *testing.T) {
 	require.False(t, On())
 }
 
+// Stop says what was lost, and so does the log, long before.
 func TestAFullDiskIsReported(t *testing.T) {
-	const full = "/dev/full"
-	if _, err := os.Stat(full); err != nil {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
 		t.Skip(err)
 	}
-	require.NoError(t, Start(full))
+	lines := make(chan string, 1)
+	require.NoError(t, start(full, slog.New(slog.NewTextHandler(lineWriter(lines), nil))))
+	assert.Contains(t, <-lines, "no space left")
 	require.ErrorContains(t, Stop(), "no space left")
+}
+
+// lineWriter sends what is written, and fails when nobody takes it: a lost
+// recording is told once.
+type lineWriter chan string
+
+func (w lineWriter) Write(text []byte) (int, error) {
+	select {
+	case w <- string(text):
+		return len(text), nil
+	default:
+		panic("told twice")
+	}
+}
+
+// Whoever can write to the folder could have the file written elsewhere, or keep
+// the recording waiting for a reader.
+func TestWhatIsNoRegularFileIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	target, link, pipe := filepath.Join(folder, "target"), filepath.Join(folder, "link"), filepath.Join(folder, "pipe")
+	require.NoError(t, os.WriteFile(target, []byte("kept"), 0o600))
+	require.NoError(t, os.Symlink(target, link))
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	for _, path := range []string{link, pipe, folder, "/dev/full"} {
+		require.ErrorIs(t, Start(path), ErrFile, path)
+		require.False(t, On(), path)
+	}
+	text, err := os.ReadFile(target)
+	require.NoError(t, err)
+	assert.Equal(t, "kept", string(text))
 }
 
 // TestAFileWithoutItsEnd reads what a process leaves that died.

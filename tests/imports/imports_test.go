@@ -61,7 +61,7 @@ var rules = []rule{
 // capiImports are the packages that package capi imports, and no others: an
 // export checks, converts, calls the engine and maps the error.
 var capiImports = []string{
-	"engine", "engine/groth16", "engine/metrics", "engine/srs", "engine/timeline", "internal/settings",
+	"engine", "engine/groth16", "engine/metrics", "engine/srs", "engine/timeline", "internal/plainfile", "internal/poller", "internal/settings",
 }
 
 func TestImportsRunDown(t *testing.T) {

@@ -116,6 +116,119 @@ static cuzk_job start_long_job(void) {
     return job;
 }
 
+/* -------------------------------------------------------------- descriptors --- */
+
+/* Takes all descriptors up to the one that it returns: the system's limit is on
+ * their numbers, so a gap would be one left. */
+static int fill_descriptors(void) {
+    enum { ABOVE_ALL = 100 };
+    int top;
+    do
+        REQUIRE((top = dup(0)) >= 0);
+    while (top < ABOVE_ALL);
+    return top;
+}
+
+static void leave_descriptors(int top, rlim_t count) {
+    struct rlimit limit;
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    limit.rlim_cur = (rlim_t)top + 1 + count;
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+/* A status that a call may have where descriptors are short. */
+static int allowed(cuzk_status status) {
+    return status == CUZK_OK || status == CUZK_ERR_FILE_IO || status == CUZK_ERR_HOST_MEMORY;
+}
+
+static void *function_of(const char *name) {
+    void *function = dlsym(library, name);
+    REQUIRE(function != NULL);
+    return function;
+}
+
+/* Every kind of call, with a set that is open or, if srs is 0, is to be opened. */
+static void every_call(cuzk_srs srs) {
+    __typeof__(&cuzk_version) version = (__typeof__(&cuzk_version))function_of("cuzk_version");
+    __typeof__(&cuzk_device_count) devices = (__typeof__(&cuzk_device_count))function_of("cuzk_device_count");
+    __typeof__(&cuzk_metrics) metrics = (__typeof__(&cuzk_metrics))function_of("cuzk_metrics");
+    __typeof__(&cuzk_timeline_start) record =
+        (__typeof__(&cuzk_timeline_start))function_of("cuzk_timeline_start");
+    __typeof__(&cuzk_random_scalar) scalar =
+        (__typeof__(&cuzk_random_scalar))function_of("cuzk_random_scalar");
+    uint32_t number;
+    size_t needed;
+    cuzk_fr r;
+    cuzk_status status = srs != 0 ? CUZK_OK : api.open(params_path, NULL, &srs);
+    REQUIRE(allowed(status));
+    REQUIRE(version() != NULL);
+    REQUIRE(allowed(devices(&number)));
+    REQUIRE(allowed(metrics(NULL, 0, &needed)));
+    if (status == CUZK_OK) {
+        cuzk_proof proof;
+        must(api.prove(srs, &gv.assignment, &gv.r, &gv.s, NULL, &proof));
+        must(api.release(srs));
+    }
+    REQUIRE(allowed(scalar(&r)));
+    REQUIRE(allowed(record("/tmp/cuzk-hazard-%p.json")));
+    struct timespec while_timers_run = {.tv_nsec = 20000000};
+    nanosleep(&while_timers_run, NULL);
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/cuzk-hazard-%d.json", (int)getpid());
+    unlink(path);
+}
+
+enum {
+    MAX_LEFT = 8,  /* loading and a proof need fewer */
+    EACH_COUNT = 2 /* what the runtime takes while it starts, on a thread of its own, varies */
+};
+
+/* When the descriptors become few. */
+enum moment { BEFORE_LOADING, BEFORE_THE_FIRST_CALL, BEFORE_THE_SECOND_CALL };
+
+static void with_descriptors(rlim_t count, enum moment moment) {
+    cuzk_srs srs = 0;
+    int top = fill_descriptors();
+    if (moment == BEFORE_LOADING)
+        leave_descriptors(top, count);
+    load();
+    if (moment == BEFORE_THE_SECOND_CALL)
+        must(api.open(params_path, NULL, &srs));
+    if (moment != BEFORE_LOADING)
+        leave_descriptors(top, count);
+    every_call(srs);
+}
+
+/* Few descriptors are left when the library is loaded, which takes one itself,
+ * when it is first called, and later. */
+static void few_descriptors(void) {
+    for (int moment = BEFORE_LOADING; moment <= BEFORE_THE_SECOND_CALL; moment++) {
+        for (int i = 0; i <= MAX_LEFT * EACH_COUNT; i++) {
+            rlim_t count = (rlim_t)(i / EACH_COUNT + (moment == BEFORE_LOADING));
+            pid_t child = fork();
+            if (child == 0) {
+                with_descriptors(count, moment);
+                _exit(0);
+            }
+            int status = 0;
+            REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+            if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+                continue;
+            fprintf(stderr, "moment %d, %d descriptors left: status %#x\n", moment, (int)count, status);
+            _exit(1);
+        }
+    }
+}
+
+/* A host that closes whatever it did not open itself, as daemon() programs do,
+ * before it calls the library. */
+static void closes_descriptors_first(void) {
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+    load();
+    prove_once();
+}
+
 /* ------------------------------------------------------------------ loading --- */
 
 static atomic_int stop;
@@ -467,6 +580,8 @@ static const struct {
     const char *name;
     void (*run)(void);
 } hazards[] = {
+    {"few_descriptors", few_descriptors},
+    {"closes_descriptors_first", closes_descriptors_first},
     {"dlopen_late", dlopen_late},
     {"dlopen_in_thread", dlopen_in_thread},
     {"small_stacks", small_stacks},
