@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/internal/driver"
 )
 
 // goneError is for a card on which the driver makes no context any more in this

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/cuda/kernels"
-	"github.com/libcuzk/libcuzk/internal/driver"
 	"github.com/libcuzk/libcuzk/internal/launch"
 )
 

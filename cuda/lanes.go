@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/internal/sched"
 	"github.com/libcuzk/libcuzk/internal/vram"
 )

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine/backend"
-	"github.com/libcuzk/libcuzk/internal/driver"
 	"github.com/libcuzk/libcuzk/internal/sentinel"
 	"github.com/libcuzk/libcuzk/internal/vram"
 )

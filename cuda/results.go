@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/cuda/driver"
 )
 
 // resultPool keeps pinned buffers of maxResultBytes, one for each round of a

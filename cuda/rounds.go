@@ -7,9 +7,9 @@ import (
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
-	"github.com/libcuzk/libcuzk/internal/driver"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
 )

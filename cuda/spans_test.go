@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/timeline"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
-	"github.com/libcuzk/libcuzk/internal/driver"
 	"github.com/libcuzk/libcuzk/internal/sched"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/cuda/driver"
 )
 
 // kernelTimer measures how long each kernel takes on the card, as the time

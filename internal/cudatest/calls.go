@@ -1,7 +1,7 @@
 package cudatest
 
 import (
-	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/internal/launch"
 )
 

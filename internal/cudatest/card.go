@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
-	"github.com/libcuzk/libcuzk/internal/driver"
 )
 
 // RequireVariable set to 1 makes a missing device a failure instead of a skip.

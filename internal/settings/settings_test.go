@@ -121,7 +121,7 @@ func TestDocumentation(t *testing.T) {
 	variable := regexp.MustCompile("(?m)^\\| `(CUZK_\\w+)`")
 	assert.Len(t, variable.FindAllSubmatch(text, -1), len(Variables), "a variable that is no more")
 
-	driver, err := os.ReadFile("../../internal/driver/load_linux.go")
+	driver, err := os.ReadFile("../../cuda/driver/load_linux.go")
 	require.NoError(t, err)
 	assert.Contains(t, string(driver), `"CUZK_CUDA_LIB"`)
 	assert.Contains(t, Table(), "at least `56MiB`")

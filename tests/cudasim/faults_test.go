@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/cuda/driver"
 )
 
 // creations makes n chunks, releases those that came, and returns the errors.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/libcuzk/libcuzk/internal/driver"
+	"github.com/libcuzk/libcuzk/cuda/driver"
 )
 
 const gib = 1 << 30

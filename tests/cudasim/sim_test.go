@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/internal/cudatest"
-	"github.com/libcuzk/libcuzk/internal/driver"
 )
 
 // Argument structs of the kernels in testdata.

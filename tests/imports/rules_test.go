@@ -24,9 +24,9 @@ var made = graph{
 	"internal/backendtest":    {"engine/backend", "tests/golden"},
 	"internal/circuits/synth": {"engine/timeline"},
 	"internal/cudatest":       {"cuda/image", "internal/launch"},
-	"internal/driver":         {},
+	"cuda/driver":             {},
 	"internal/hostmem":        {},
-	"internal/launch":         {"internal/driver"},
+	"internal/launch":         {"cuda/driver"},
 	"internal/sched":          {"engine/timeline", "internal/vram"},
 	"internal/settings":       {"cuda", "engine", "engine/cpu"},
 	"internal/settings/table": {"internal/settings"},
@@ -46,7 +46,7 @@ func TestRulesFindImports(t *testing.T) {
 		"a part of a back end calls the engine":  {"engine/cpu/internal/msm", "engine", "engine/cpu/internal/msm -> engine"},
 		"a back end reads settings":              {"cuda/image", "internal/settings", "cuda -> cuda/image -> internal/settings"},
 		"the ledger knows the seam":              {"internal/vram", "engine/backend", "internal/sched -> internal/vram -> engine/backend"},
-		"the driver knows the exports":           {"internal/driver", "capi", "internal/launch -> internal/driver -> capi"},
+		"the driver knows the exports":           {"cuda/driver", "capi", "cuda/driver -> capi"},
 		"the seam knows the scheduler":           {"engine/backend", "internal/sched", "engine/backend -> internal/sched"},
 		"the product makes circuits for tests":   {"engine", "internal/circuits/synth", "engine -> internal/circuits/synth"},
 		"the product has a package of the tests": {"internal/hostmem", "tests/golden", "internal/hostmem -> tests/golden"},
@@ -65,8 +65,8 @@ func TestRulesFindImports(t *testing.T) {
 func TestStraysAreFound(t *testing.T) {
 	assert.Empty(t, strays(made, "capi", capiImports))
 	g := maps.Clone(made)
-	g["capi"] = append([]string{"internal/driver", "strings"}, g["capi"]...)
-	assert.Equal(t, []string{"internal/driver"}, strays(g, "capi", capiImports))
+	g["capi"] = append([]string{"cuda/driver", "strings"}, g["capi"]...)
+	assert.Equal(t, []string{"cuda/driver"}, strays(g, "capi", capiImports))
 }
 
 func TestEveryFileIsRead(t *testing.T) {
