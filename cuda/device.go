@@ -26,11 +26,6 @@ const (
 	// reserveShare of the free memory, 1/20, is left to others when no budget
 	// is set.
 	reserveShare = 20
-
-	// maxEnqueued is how many jobs may have kernels on the card: one that runs
-	// and one that follows it without a gap. Where memory is ample that is about
-	// 120 launches each; a job of so many that two could pass maxLaunches is alone.
-	maxEnqueued = 2
 )
 
 // ErrBudget is returned by Open for a budget, or a card, that the context alone

@@ -76,7 +76,7 @@ func leastBudgetFor(t testing.TB, o Options, of ...proven) uint64 {
 	for _, p := range of {
 		s := shapeOf(p.params.Counts())
 		_, bytes := s.sections(0)
-		_, err := newPlans(s, vram.NewSet("", bytes), o, func(n vram.Need) error {
+		_, err := newPlans(s, vram.NewSet("", bytes), o.limits(), func(n vram.Need) error {
 			peak := vram.Peak(n.Streaming, 0)
 			if n.Streaming == nil {
 				peak = vram.Peak(n.Resident, bytes)
@@ -87,7 +87,7 @@ func leastBudgetFor(t testing.TB, o Options, of ...proven) uint64 {
 		require.ErrorAs(t, err, &tooLarge)
 		least = max(least, tooLarge.NeedBytes)
 	}
-	return fixedBytes(t) + least
+	return fixedHere(t) + least
 }
 
 // TestWorkersWithinABudget proves circuits of several sizes and sets at the
@@ -164,7 +164,7 @@ func TestTooSmallABudget(t *testing.T) {
 		err := d.Load(t.Context(), p.params)
 		var tooLarge *vram.TooLargeError
 		require.ErrorAs(t, err, &tooLarge)
-		assert.Equal(t, least-fixedBytes(t), tooLarge.NeedBytes)
+		assert.Equal(t, least-fixedHere(t), tooLarge.NeedBytes)
 		assert.Equal(t, tooLarge.NeedBytes-vram.Granule, tooLarge.BudgetBytes)
 		assert.ErrorContains(t, err, fmt.Sprint(tooLarge.NeedBytes))
 		assert.ErrorContains(t, err, p.params.Name())

@@ -44,7 +44,7 @@ func TestOpeningACardThatANeighbourFills(t *testing.T) {
 			require.ErrorAs(t, err, &busy)
 			assert.Zero(t, busy.Wait)
 			assert.True(t, isDeviceMemory(err))
-			assert.ErrorContains(t, err, strconv.FormatUint(fixedBytes(t)+vram.Granule, 10)+" bytes")
+			assert.ErrorContains(t, err, strconv.FormatUint(fixedHere(t)+vram.Granule, 10)+" bytes")
 			assert.ErrorContains(t, err, strconv.Itoa(cardBytes)+" bytes")
 		})
 	}
@@ -108,7 +108,7 @@ func TestCardsTooSmall(t *testing.T) {
 		t.Skip("the simulator's cards have any size")
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	fixed := fixedBytes(t)
+	fixed := fixedHere(t)
 	options := map[string]Options{
 		"nothing set":        {},
 		"one that may wait":  {MemoryWait: time.Hour},

@@ -40,7 +40,7 @@ func (d *device) setFor(p *srs.Params) (*cardSet, error) {
 	}
 	_, bytes := s.sections(0)
 	set := vram.NewSet(p.Name(), bytes)
-	plans, err := newPlans(s, set, d.options, d.jobs.Check)
+	plans, err := newPlans(s, set, d.options.limits(), d.jobs.Check)
 	if err != nil {
 		return nil, fmt.Errorf("cuda: %s: parameters %s of %d bytes: no job fits, neither beside them nor with them streamed from host memory: %w%s",
 			named(d.card), p.Name(), bytes, err, d.budgetText())

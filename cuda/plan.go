@@ -26,8 +26,19 @@ type plan struct {
 // scratch is the working memory of a section's kernels.
 type scratch struct{ offset, bytes uint64 }
 
+// limits are what a provider's options say about plans; 0 lets the budget decide.
+type limits struct {
+	listScalars int    // witness values other than 0 and 1 on the device at a time
+	tilePoints  uint32 // points of h in a tile, where a set is streamed
+}
+
 // plans are those of a shape's jobs; nil where a tier does not fit.
 type plans struct{ resident, streaming *plan }
+
+// maxEnqueued is how many jobs may have kernels on the card: one that runs
+// and one that follows it without a gap. Where memory is ample that is about
+// 120 launches each; a job of so many that two could pass maxLaunches is alone.
+const maxEnqueued = 2
 
 const (
 	// planAttempts bounds how often a plan is halved to fit: to 1/2048.
@@ -79,9 +90,9 @@ const (
 
 // newPlans plans both tiers within what check lets pass. If neither fits, the
 // error says what the smallest job of all is missing.
-func newPlans(s shape, set *vram.Set, options Options, check func(vram.Need) error) (plans, error) {
-	resident, noResident := planResident(s, set, options, check)
-	streaming, noStreaming := planStreaming(s, set, options, check)
+func newPlans(s shape, set *vram.Set, limits limits, check func(vram.Need) error) (plans, error) {
+	resident, noResident := planResident(s, set, limits, check)
+	streaming, noStreaming := planStreaming(s, set, limits, check)
 	if resident != nil && streaming != nil && resident.launches > maxLaunches {
 		resident = nil
 	}
@@ -122,11 +133,11 @@ func (p plans) need(set *vram.Set) vram.Need {
 // computes; rows need no room twice, because they are handed on early. If that
 // is too much it does without the next job. If the job alone does not fit, the
 // error of the smallest plan says what is missing.
-func planResident(s shape, set *vram.Set, options Options, check func(vram.Need) error) (*plan, error) {
+func planResident(s shape, set *vram.Set, limits limits, check func(vram.Need) error) (*plan, error) {
 	var failed error
 	for _, jobs := range []int{2, 1} {
 		for attempt := range planAttempts {
-			p := plan{shape: s, capacity: s.listFor(attempt, options)}
+			p := plan{shape: s, capacity: s.listFor(attempt, limits)}
 			if err := p.divideScratch(attempt); err != nil {
 				if failed == nil {
 					failed = err
@@ -144,11 +155,11 @@ func planResident(s shape, set *vram.Set, options Options, check func(vram.Need)
 // planStreaming chooses, of all lists and tiles with which the job fits beside
 // the inputs of the next one, those that cost least; if none do, without the
 // next job. The error is as planResident's.
-func planStreaming(s shape, set *vram.Set, options Options, check func(vram.Need) error) (*plan, error) {
+func planStreaming(s shape, set *vram.Set, limits limits, check func(vram.Need) error) (*plan, error) {
 	var failed error
 	for _, jobs := range []int{2, 1} {
 		var best *plan
-		for _, candidate := range streamingPlans(s, options) {
+		for _, candidate := range streamingPlans(s, limits) {
 			p, err := candidate.fitting(func(p *plan) error {
 				return check(vram.Need{Streaming: p.requestsOf(jobs), Set: set})
 			})
@@ -169,19 +180,19 @@ func planStreaming(s shape, set *vram.Set, options Options, check func(vram.Need
 // streamingPlans are lists and tiles to choose from, the smallest last, without
 // the scratch of h. None if the inputs alone, which lie in the list, are more
 // than the one tile that a list is.
-func streamingPlans(s shape, options Options) []plan {
+func streamingPlans(s shape, limits limits) []plan {
 	if s.inputs >= tileMost {
 		return nil
 	}
 	var all []plan
 	for attempt := range planAttempts {
-		p := plan{shape: s, capacity: s.streamedListFor(attempt, options), streams: true}
+		p := plan{shape: s, capacity: s.streamedListFor(attempt, limits), streams: true}
 		if p.divideForLists(attempt) != nil {
 			break
 		}
 		h := &p.sums[srs.SectionH]
 		for tile := range uint32(planAttempts) {
-			size := s.tileFor(tile, options)
+			size := s.tileFor(tile, limits)
 			if tile > 0 && size == h.TileN {
 				break
 			}
@@ -223,18 +234,18 @@ func (p *plan) cost() uint64 {
 }
 
 // listFor is the list's capacity, halved shift times.
-func (s shape) listFor(shift int, options Options) uint32 {
-	if options.ListScalars > 0 {
-		return min(s.aux, uint32(options.ListScalars))
+func (s shape) listFor(shift int, limits limits) uint32 {
+	if limits.listScalars > 0 {
+		return min(s.aux, uint32(limits.listScalars))
 	}
 	return min(s.aux, max(max(s.aux/listShare, listMost)>>shift, listLeast))
 }
 
 // streamedListFor is listFor for a job that streams: one of them holds just
 // what is taken to be dense.
-func (s shape) streamedListFor(shift int, options Options) uint32 {
-	if options.ListScalars > 0 {
-		return s.listFor(shift, options)
+func (s shape) streamedListFor(shift int, limits limits) uint32 {
+	if limits.listScalars > 0 {
+		return s.listFor(shift, limits)
 	}
 	dense := (s.aux + denseShare - 1) / denseShare
 	most := max(dense<<streamedListShift, listMost)
@@ -242,10 +253,10 @@ func (s shape) streamedListFor(shift int, options Options) uint32 {
 }
 
 // tileFor is the points of a tile of h, halved shift times.
-func (s shape) tileFor(shift uint32, options Options) uint32 {
+func (s shape) tileFor(shift uint32, limits limits) uint32 {
 	m := uint32(1) << s.logSize
-	if options.tilePoints > 0 {
-		return min(m, options.tilePoints)
+	if limits.tilePoints > 0 {
+		return min(m, limits.tilePoints)
 	}
 	return min(m, max(min(m/tileShare, tileMost)>>shift, m/mostTiles, tileLeast))
 }

@@ -76,6 +76,11 @@ func (o Options) budget(cardBytes uint64) uint64 {
 	return min(o.BudgetBytes, cardBytes)
 }
 
+// limits are what the options say about plans.
+func (o Options) limits() limits {
+	return limits{listScalars: o.ListScalars, tilePoints: o.tilePoints}
+}
+
 // Provider finds CUDA cards. Safe for concurrent use.
 type Provider struct{ options Options }
 

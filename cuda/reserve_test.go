@@ -25,8 +25,8 @@ var (
 	simulated = &driver.Device{Multiprocessors: 4, ThreadsPerSM: 2048}
 )
 
-// fixedBytes is fixedOn the card that tests run on.
-func fixedBytes(t testing.TB) uint64 {
+// fixedHere is fixedOn the card that tests run on.
+func fixedHere(t testing.TB) uint64 {
 	if onCard() {
 		return fixedOn(cudatest.Device(t))
 	}
@@ -34,11 +34,14 @@ func fixedBytes(t testing.TB) uint64 {
 }
 
 // takenWhenOpened is what the simulator's card has used once it is open: less
-// than fixedBytes, since its code is smaller than what contextBytes allows for.
+// than fixedHere, since its code is smaller than what contextBytes allows for.
 func takenWhenOpened() int64 {
 	const context, code = 522 << 20, 64 << 10 // of the simulator
 	return int64(context + localOn(simulated, localBytes) + sessionBytes + uint64(len(launch.Kernels()))*code)
 }
+
+// TestFixedMemory is what package plan's tables of budgets take for an H200.
+func TestFixedMemory(t *testing.T) { assert.EqualValues(t, 710<<20, fixedOn(h200)) }
 
 func TestLocalMemory(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -86,8 +89,8 @@ func fullCard(t *testing.T, o Options, faults ...cudasim.Fault) (*device, *cudas
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, opened.Close()) })
 	used := sim.Report().Devices[0].Used
-	assert.LessOrEqual(t, used, fixedBytes(t))
-	sim.Seize(0, cardBytes-int64(used+o.BudgetBytes-fixedBytes(t)))
+	assert.LessOrEqual(t, used, fixedHere(t))
+	sim.Seize(0, cardBytes-int64(used+o.BudgetBytes-fixedHere(t)))
 	return opened.(*device), sim, p
 }
 

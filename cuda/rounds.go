@@ -24,10 +24,6 @@ type round struct {
 	parts  []func(*total) // read host
 }
 
-// badBytes is the room of the least row out of range, the first result. All
-// results are multiples of it, so that points stay aligned without gaps.
-const badBytes = 16
-
 // take is room for one result, on the card and where its copy will be.
 func (r *round) take(bytes uint64) (launch.Range, []byte) {
 	at, host := r.card.Slice(r.used, bytes), r.host[r.used:][:bytes]

@@ -95,6 +95,10 @@ type witnessLayout struct {
 	bytes     uint64
 }
 
+// badBytes is the room of the least row out of range, the first result. All
+// results are multiples of it, so that points stay aligned without gaps.
+const badBytes = 16
+
 // maxResultBytes bounds the results of one round: a sum for each window of
 // four MSMs, windows having 4 bits at least, and four sums over ones; the
 // first round has h besides.

@@ -42,7 +42,7 @@ func over(n, by uint64) uint64 { return (n + by - 1) / by }
 // attempts are the plans that planResident may choose from for a shape.
 func attempts(s shape) (all []plan) {
 	for attempt := range planAttempts {
-		p := plan{shape: s, capacity: s.listFor(attempt, Options{})}
+		p := plan{shape: s, capacity: s.listFor(attempt, limits{})}
 		if p.divideScratch(attempt) != nil {
 			break
 		}

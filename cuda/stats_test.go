@@ -15,7 +15,7 @@ func TestStats(t *testing.T) {
 	d, _ := open(t, Options{BudgetBytes: 2 << 30, HostBytes: MinHostBytes}, cudasim.Config{})
 	before := d.Stats()
 	assert.EqualValues(t, 2<<30, before.BudgetBytes)
-	assert.EqualValues(t, fixedBytes(t), before.FixedBytes)
+	assert.EqualValues(t, fixedHere(t), before.FixedBytes)
 	assert.Zero(t, before.UploadedBytes)
 	assert.InDelta(t, MinHostBytes, before.PinnedBytes, 1<<20, "the rings, and buffers for results")
 

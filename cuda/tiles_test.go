@@ -128,8 +128,10 @@ func TestTwoSetsInTurn(t *testing.T) {
 	o := Options{tilePoints: 100, chunkBytes: vram.Granule}
 	s := shapeOf(b.params.Counts())
 	_, bytes := s.sections(0)
-	_, err := planResident(s, vram.NewSet("", bytes), o, func(n vram.Need) error {
-		o.BudgetBytes = fixedBytes(t) + vram.Peak(n.Resident, bytes)
+	_, err := newPlans(s, vram.NewSet("", bytes), o.limits(), func(n vram.Need) error {
+		if n.Resident != nil {
+			o.BudgetBytes = fixedHere(t) + vram.Peak(n.Resident, bytes)
+		}
 		return &vram.TooLargeError{}
 	})
 	require.Error(t, err, "the last plan tried is the least")
