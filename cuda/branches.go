@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/timeline"
 	"github.com/libcuzk/libcuzk/internal/sched"
 )
@@ -31,20 +32,20 @@ func (j *job) fork(ctx context.Context) error {
 			}
 		}
 		return nil
-	}, j.withSet(blockWitness, blockScratch)...)
+	}, j.withSet(plan.BlockWitness, plan.BlockScratch)...)
 }
 
 // enqueueBranches enqueues the sums over the witness on the side streams, or
 // all on the first if the job streams its set: they share their scratch.
 func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) error {
-	for i, of := range branches {
+	for i, of := range plan.Branches {
 		calls, err := j.branch(of, inputs, first)
 		if err != nil {
 			return err
 		}
 		j.device.launched.Add(int64(len(calls)))
 		err = j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, compute driver.Stream) error {
-			if j.plan.streams {
+			if j.plan.Streams {
 				i = 0
 			}
 			side, row := j.sides[i], rowSide(i)
@@ -54,7 +55,7 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 			return j.spans.around(b, side, timeline.Kernels, row, "sum "+of.String(), func() error {
 				return j.kernels.enqueue(b, side, calls)
 			})
-		}, j.withSet(blockWitness, blockScratch)...)
+		}, j.withSet(plan.BlockWitness, plan.BlockScratch)...)
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 
 // join makes the compute stream wait for the side streams.
 func (j *job) join(ctx context.Context) error {
-	return j.lane(ctx, sched.Compute).enqueue(j.joinSides, j.withSet(blockWitness, blockScratch)...)
+	return j.lane(ctx, sched.Compute).enqueue(j.joinSides, j.withSet(plan.BlockWitness, plan.BlockScratch)...)
 }
 
 func (j *job) joinSides(b *driver.Bound, compute driver.Stream) error {
@@ -110,7 +111,7 @@ func (j *job) joinAnyway() error {
 
 // withSet is blocks, and the parameter set if it lies on the card.
 func (j *job) withSet(blocks ...int) []int {
-	if j.plan.streams {
+	if j.plan.Streams {
 		return blocks
 	}
 	return append(blocks, sched.ParamSet)

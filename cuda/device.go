@@ -11,6 +11,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/engine/timeline"
@@ -61,7 +62,7 @@ var _ backend.Device = (*device)(nil)
 func openDevice(card *driver.Device, images *image.Set, options Options) (*device, error) {
 	d := &device{
 		card: card, images: images, options: options,
-		sets: map[*srs.Params]*cardSet{}, enqueued: make(chan struct{}, maxEnqueued),
+		sets: map[*srs.Params]*cardSet{}, enqueued: make(chan struct{}, plan.MaxEnqueued),
 	}
 	if _, err := options.jobBudget(card, fixedOn(card)); err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func TestEveryDomain(t *testing.T) {
 				require.Equal(t, want, prove(t, d, p, c.Assignment(), r, s))
 				launched := d.launched.Load() - before
 				assert.LessOrEqual(t, launched, int64(150), "kernels of one job")
-				assert.LessOrEqual(t, launched, int64(d.sets[p].resident.launches), "as planned")
+				assert.LessOrEqual(t, launched, int64(d.sets[p].Resident.Launches), "as planned")
 			})
 		}
 	}

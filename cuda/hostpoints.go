@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -31,7 +32,7 @@ type hostPoints struct {
 	// Belong to whoever has set busy; else guarded as the above.
 
 	sections [][]byte
-	pinned   [len(allSections)]bool
+	pinned   [len(plan.AllSections)]bool
 }
 
 // pinnedPoints are all of them. What is waited for here is a card of which all
@@ -245,7 +246,7 @@ func (h *hostPoints) unpin(b *driver.Bound) error {
 }
 
 // addresses are where kernels of s find the sections.
-func (h *hostPoints) addresses(s *session) (at [len(allSections)]launch.Range, err error) {
+func (h *hostPoints) addresses(s *session) (at [len(plan.AllSections)]launch.Range, err error) {
 	// Not on the thread of the load stream, which may be registering another set.
 	err = s.watch.Do(func(b *driver.Bound) error {
 		for i, section := range h.sections {
@@ -310,7 +311,7 @@ func takenBack(mine []*hostPoints) error {
 	pinnedPoints.mu.Lock()
 	var unused []*hostPoints
 	for _, h := range mine {
-		h.pinned = [len(allSections)]bool{}
+		h.pinned = [len(plan.AllSections)]bool{}
 		h.notBusyLocked()
 		if h.forgetLocked() {
 			unused = append(unused, h)

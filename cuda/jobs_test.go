@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
@@ -74,9 +75,9 @@ func leastBudgetFor(t testing.TB, o Options, of ...proven) uint64 {
 	t.Helper()
 	var least uint64
 	for _, p := range of {
-		s := shapeOf(p.params.Counts())
-		_, bytes := s.sections(0)
-		_, err := newPlans(s, vram.NewSet("", bytes), o.limits(), func(n vram.Need) error {
+		s := plan.ShapeOf(p.params.Counts())
+		_, bytes := s.Sections(0)
+		_, err := plan.New(s, vram.NewSet("", bytes), o.limits(), func(n vram.Need) error {
 			peak := vram.Peak(n.Streaming, 0)
 			if n.Streaming == nil {
 				peak = vram.Peak(n.Resident, bytes)
@@ -134,10 +135,10 @@ func TestJobsOfManyLaunches(t *testing.T) {
 	d, _ := open(t, Options{ListScalars: 100}, cudasim.Config{Seed: 4})
 	for _, p := range circuits {
 		require.NoError(t, d.Load(t.Context(), p.params))
-		plan := d.sets[p.params].resident
-		plan.launches = maxLaunches
-		require.Equal(t, maxEnqueued, plan.tokens())
-		require.Equal(t, 1, plan.roundsAhead())
+		tier := d.sets[p.params].Resident
+		tier.Launches = plan.MaxLaunches
+		require.Equal(t, plan.MaxEnqueued, tier.Tokens())
+		require.Equal(t, 1, tier.RoundsAhead())
 	}
 	const workers, jobs = 3, 4
 	var group sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/internal/sched"
 	"github.com/libcuzk/libcuzk/internal/vram"
 )
@@ -18,8 +19,8 @@ type lanes struct {
 	context *driver.Context
 	streams [sched.Streams]driver.Stream
 	threads [sched.Streams]*driver.Thread
-	sides   [len(branches)]driver.Stream // beside the compute stream, enqueued on by its thread
-	watch   *driver.Thread               // polls events, so that no poll waits behind launches
+	sides   [len(plan.Branches)]driver.Stream // beside the compute stream, enqueued on by its thread
+	watch   *driver.Thread                    // polls events, so that no poll waits behind launches
 	base    driver.DevicePtr
 	bytes   uint64 // of addresses reserved from base on
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -17,7 +18,7 @@ import (
 // streamed from the host's.
 type cardSet struct {
 	params *srs.Params
-	plans
+	plan.Plans
 	set *vram.Set
 
 	token   chan struct{} // held by the goroutine that loads
@@ -34,18 +35,18 @@ func (d *device) setFor(p *srs.Params) (*cardSet, error) {
 	if r := d.sets[p]; r != nil {
 		return r, nil
 	}
-	s := shapeOf(p.Counts())
-	if s.logSize > launch.MaxLogSize {
-		return nil, fmt.Errorf("cuda: parameters %s: domain of 2^%d, at most 2^%d", p.Name(), s.logSize, launch.MaxLogSize)
+	s := plan.ShapeOf(p.Counts())
+	if s.LogSize > launch.MaxLogSize {
+		return nil, fmt.Errorf("cuda: parameters %s: domain of 2^%d, at most 2^%d", p.Name(), s.LogSize, launch.MaxLogSize)
 	}
-	_, bytes := s.sections(0)
+	_, bytes := s.Sections(0)
 	set := vram.NewSet(p.Name(), bytes)
-	plans, err := newPlans(s, set, d.options.limits(), d.jobs.Check)
+	plans, err := plan.New(s, set, d.options.limits(), d.jobs.Check)
 	if err != nil {
 		return nil, fmt.Errorf("cuda: %s: parameters %s of %d bytes: no job fits, neither beside them nor with them streamed from host memory: %w%s",
 			named(d.card), p.Name(), bytes, err, d.budgetText())
 	}
-	r := &cardSet{params: p, plans: plans, set: set, token: make(chan struct{}, 1)}
+	r := &cardSet{params: p, Plans: plans, set: set, token: make(chan struct{}, 1)}
 	d.sets[p] = r
 	return r, nil
 }
@@ -90,7 +91,7 @@ func (d *device) check(ctx context.Context, r *cardSet) error {
 		}
 	}
 	return d.withRecovery(ctx, func() bool { return true }, func() error {
-		if r.resident != nil && (r.streaming == nil || d.jobs.Settles(r.need(r.set))) {
+		if r.Resident != nil && (r.Streaming == nil || d.jobs.Settles(r.Need(r.set))) {
 			return d.load(ctx, r)
 		}
 		_, done, err := d.stream(ctx, r)
@@ -116,7 +117,7 @@ func (d *device) forget(r *cardSet) {
 func (d *device) load(ctx context.Context, r *cardSet) error {
 	const blockStatus = 0
 	need := vram.Need{
-		Resident: []vram.Request{blockStatus: {Bytes: uint64(len(allSections)) * sectionStatusBytes, Exact: true}},
+		Resident: []vram.Request{blockStatus: {Bytes: uint64(len(plan.AllSections)) * plan.SectionStatusBytes, Exact: true}},
 		Set:      r.set,
 	}
 	var f *filling
@@ -141,11 +142,11 @@ func (d *device) load(ctx context.Context, r *cardSet) error {
 // The set's host copy, which takes as much host memory as the set has bytes, is
 // made only when a job would otherwise push another set out that is in use.
 func (d *device) needOf(ctx context.Context, r *cardSet) (need vram.Need, points *hostPoints, done func(), err error) {
-	need, done = r.need(r.set), func() {}
-	if r.streaming == nil {
+	need, done = r.Need(r.set), func() {}
+	if r.Streaming == nil {
 		return need, nil, done, nil
 	}
-	if r.resident != nil && !d.isOnHost(r) && d.jobs.Settles(need) {
+	if r.Resident != nil && !d.isOnHost(r) && d.jobs.Settles(need) {
 		need.Streaming = nil
 		return need, nil, done, nil
 	}
@@ -243,8 +244,8 @@ func (h *holding) fillSet(ctx context.Context, r *cardSet, status launch.Range, 
 		if f.status, err = s.results.take(b); err != nil {
 			return err
 		}
-		for i := range allSections {
-			if err := resetStatus(b, st, status.Addr+uint64(i)*sectionStatusBytes); err != nil {
+		for i := range plan.AllSections {
+			if err := resetStatus(b, st, status.Addr+uint64(i)*plan.SectionStatusBytes); err != nil {
 				return err
 			}
 		}
@@ -253,10 +254,10 @@ func (h *holding) fillSet(ctx context.Context, r *cardSet, status launch.Range, 
 	if err != nil {
 		return f, err
 	}
-	at, _ := r.resident.sections(h.block(sched.ParamSet).Addr)
+	at, _ := r.Resident.Sections(h.block(sched.ParamSet).Addr)
 	var segments []segment
-	for i, of := range allSections {
-		segments = append(segments, s.pointsOf(r, of, at[i], status.Slice(uint64(i)*sectionStatusBytes, launch.DecodeStatusBytes)))
+	for i, of := range plan.AllSections {
+		segments = append(segments, s.pointsOf(r, of, at[i], status.Slice(uint64(i)*plan.SectionStatusBytes, launch.DecodeStatusBytes)))
 	}
 	if err := s.loads.send(ctx, on, segments...); err != nil {
 		return f, err
@@ -277,7 +278,7 @@ func (h *holding) fillSet(ctx context.Context, r *cardSet, status launch.Range, 
 // indices, zero in the counts and in the rest of the status's room.
 func resetStatus(b *driver.Bound, s driver.Stream, at uint64) error {
 	const indexBytes = 2 * launch.WordBytes
-	if err := b.Fill(driver.DevicePtr(at), 0, sectionStatusBytes, s); err != nil {
+	if err := b.Fill(driver.DevicePtr(at), 0, plan.SectionStatusBytes, s); err != nil {
 		return err
 	}
 	return b.Fill(driver.DevicePtr(at), 0xff, indexBytes, s)
@@ -286,7 +287,7 @@ func resetStatus(b *driver.Bound, s driver.Stream, at uint64) error {
 // pointsOf is the segment that reads a section's points and converts them.
 func (s *session) pointsOf(r *cardSet, of srs.Section, to, status launch.Range) segment {
 	perSlot := slotBytes / of.PointBytes()
-	count, slots := int(r.resident.count(of)), int(r.resident.slots(of))
+	count, slots := int(r.Resident.Count(of)), int(r.Resident.Slots(of))
 	fill := func(piece int, sl *slot) (launches, error) {
 		first := piece * perSlot
 		n := min(perSlot, count-first)
@@ -300,10 +301,10 @@ func (s *session) pointsOf(r *cardSet, of srs.Section, to, status launch.Range) 
 		}
 		var logSize uint32
 		if of == srs.SectionH {
-			logSize = r.resident.logSize
+			logSize = r.Resident.LogSize
 		}
 		raw := launch.Range{Addr: uint64(s.decode) + uint64(sl.index)*slotBytes, Bytes: slotBytes}
-		convert := launch.Decode(group(of), raw, to, status, uint32(n), uint32(first), uint32(padding), logSize)
+		convert := launch.Decode(plan.GroupOf(of), raw, to, status, uint32(n), uint32(first), uint32(padding), logSize)
 		return all([]launches{
 			copyOf(sl.memory[:bytes], raw, 0),
 			func(b *driver.Bound, st driver.Stream) error {
@@ -327,8 +328,8 @@ func (f *filling) finish(ctx context.Context, t *sched.Ticket, d *device) error 
 	if err := t.Await(ctx, f.copied); err != nil {
 		return err
 	}
-	for i, of := range allSections {
-		if err := f.fault(of, f.status[i*sectionStatusBytes:]); err != nil {
+	for i, of := range plan.AllSections {
+		if err := f.fault(of, f.status[i*plan.SectionStatusBytes:]); err != nil {
 			d.jobs.Drop(f.set.set)
 			return fmt.Errorf("cuda: %s: %w", f.set.params.Name(), err)
 		}

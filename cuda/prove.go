@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/timeline"
@@ -65,16 +66,16 @@ type job struct {
 	task   *backend.Task
 	read   func() // to be called when A and B have been read
 
-	*holding        // set when the job has claimed
-	plan     *plan  // of the tier that it was claimed in
-	logSize  uint32 // of the domain
-	tokens   int    // of device.enqueued that it holds
-	layout   witnessLayout
+	*holding            // set when the job has claimed
+	plan     *plan.Plan // of the tier that it was claimed in
+	logSize  uint32     // of the domain
+	tokens   int        // of device.enqueued that it holds
+	layout   plan.Witness
 	list     *denseList
 	filling  *filling // if the job loads the set
 
-	onHost *hostPoints                    // if the job may stream the set: readable until it has ended
-	hostAt [len(allSections)]launch.Range // of a job that streams: where kernels find the sections
+	onHost *hostPoints                         // if the job may stream the set: readable until it has ended
+	hostAt [len(plan.AllSections)]launch.Range // of a job that streams: where kernels find the sections
 
 	forked bool           // side streams may run; belongs to the compute turn
 	events []driver.Event // used for forks and joins
@@ -131,30 +132,30 @@ func (j *job) run(ctx context.Context) error {
 func (j *job) claimed(t *sched.Ticket) {
 	j.holding = j.device.current.Load().holdingOf(t)
 	j.spans = j.measure(j.task.Track)
-	if j.plan = j.set.streaming; t.Resident() {
-		j.plan = j.set.resident
+	if j.plan = j.set.Streaming; t.Resident() {
+		j.plan = j.set.Resident
 	}
 	p := j.plan
-	witness := j.block(blockWitness)
-	j.layout = p.layout(witness.Addr, p.capacity)
-	inputBytes := uint64(p.inputs) * launch.FrBytes
+	witness := j.block(plan.BlockWitness)
+	j.layout = p.Layout(witness.Addr, p.Capacity)
+	inputBytes := uint64(p.Inputs) * launch.FrBytes
 	j.list = &denseList{
-		indices:  j.layout.indices,
-		values:   j.layout.values.Slice(inputBytes, j.layout.values.Bytes-inputBytes),
-		capacity: int(p.capacity),
+		indices:  j.layout.Indices,
+		values:   j.layout.Values.Slice(inputBytes, j.layout.Values.Bytes-inputBytes),
+		capacity: int(p.Capacity),
 	}
-	j.sections = newSections(j.task.Assignment, p.shape, &j.layout)
+	j.sections = newSections(j.task.Assignment, p.Shape, &j.layout)
 }
 
 // upload stages everything that the kernels read, in the upload turn.
 func (j *job) upload(ctx context.Context) (err error) {
 	if j.ticket.NeedsLoad() {
-		j.filling, err = j.fillSet(ctx, j.set, j.layout.status, blockWitness)
+		j.filling, err = j.fillSet(ctx, j.set, j.layout.Status, plan.BlockWitness)
 		if err != nil {
 			return err
 		}
 	}
-	if j.plan.streams {
+	if j.plan.Streams {
 		j.device.streamed.Add(1)
 		if j.hostAt, err = j.onHost.addresses(j.session); err != nil {
 			return err
@@ -170,13 +171,13 @@ func (j *job) upload(ctx context.Context) (err error) {
 		}
 	}
 	return j.uploads.send(ctx, j.lane(ctx, sched.Upload),
-		scalars("a", a.A, j.block(blockA), blockA, read),
-		scalars("b", a.B, j.block(blockB), blockB, read),
-		scalars("inputs", a.Inputs, j.layout.values, blockWitness, nil),
-		bitmap(a.AAux, j.layout.aAux.Bitmap, blockWitness),
-		bitmap(a.BAux, j.layout.bAux.Bitmap, blockWitness),
-		bitmap(a.BInputs, j.layout.bInputs.Bitmap, blockWitness),
-		j.list.aux(a.Aux, j.layout.ones, blockWitness),
+		scalars("a", a.A, j.block(plan.BlockA), plan.BlockA, read),
+		scalars("b", a.B, j.block(plan.BlockB), plan.BlockB, read),
+		scalars("inputs", a.Inputs, j.layout.Values, plan.BlockWitness, nil),
+		bitmap(a.AAux, j.layout.AAux.Bitmap, plan.BlockWitness),
+		bitmap(a.BAux, j.layout.BAux.Bitmap, plan.BlockWitness),
+		bitmap(a.BInputs, j.layout.BInputs.Bitmap, plan.BlockWitness),
+		j.list.aux(a.Aux, j.layout.Ones, plan.BlockWitness),
 	)
 }
 
@@ -184,7 +185,7 @@ func (j *job) upload(ctx context.Context) (err error) {
 // soon as the quotient no longer needs them, and h when it has been sorted.
 func (j *job) compute(ctx context.Context) error {
 	// Waits for earlier tickets only, which need nothing but the card to end.
-	for range j.plan.tokens() {
+	for range j.plan.Tokens() {
 		select {
 		case j.device.enqueued <- struct{}{}:
 			j.tokens++
@@ -204,11 +205,11 @@ func (j *job) compute(ctx context.Context) error {
 	if err := j.quotient(ctx); err != nil {
 		return err
 	}
-	if err := j.enqueueBranches(ctx, j.plan.inputs, true); err != nil {
+	if err := j.enqueueBranches(ctx, j.plan.Inputs, true); err != nil {
 		return err
 	}
 	sumH := j.sumH
-	if j.plan.streams {
+	if j.plan.Streams {
 		sumH = j.sumTiles
 	}
 	if err := sumH(ctx); err != nil {
@@ -222,7 +223,7 @@ func (j *job) compute(ctx context.Context) error {
 			return err
 		}
 	}
-	return j.handOn(blockWitness, blockScratch)
+	return j.handOn(plan.BlockWitness, plan.BlockScratch)
 }
 
 // launch enqueues calls that touch the given blocks; name is the timeline's.
@@ -242,19 +243,19 @@ func (j *job) quotient(ctx context.Context) error {
 		return err
 	}
 	rows := func(i int) launch.Range { return j.block(i).Slice(0, launch.FrBytes<<j.logSize) }
-	bad, _ := j.round.take(badBytes)
-	q := tables.NewQuotient(rows(blockA), rows(blockB), rows(blockC), bad, uint32(len(j.task.Assignment.A)))
-	first := append([]launch.Call{launch.Fill(bad, badBytes/launch.WordBytes, launch.None)}, q.Rows...)
-	if err := j.launch(ctx, "quotient: a, b, c", first, blockA, blockB, blockC, blockWitness); err != nil {
+	bad, _ := j.round.take(plan.BadBytes)
+	q := tables.NewQuotient(rows(plan.BlockA), rows(plan.BlockB), rows(plan.BlockC), bad, uint32(len(j.task.Assignment.A)))
+	first := append([]launch.Call{launch.Fill(bad, plan.BadBytes/launch.WordBytes, launch.None)}, q.Rows...)
+	if err := j.launch(ctx, "quotient: a, b, c", first, plan.BlockA, plan.BlockB, plan.BlockC, plan.BlockWitness); err != nil {
 		return err
 	}
-	if err := j.handOn(blockB); err != nil {
+	if err := j.handOn(plan.BlockB); err != nil {
 		return err
 	}
-	if err := j.launch(ctx, "quotient: h", q.Combine, blockA, blockC); err != nil {
+	if err := j.launch(ctx, "quotient: h", q.Combine, plan.BlockA, plan.BlockC); err != nil {
 		return err
 	}
-	return j.handOn(blockC)
+	return j.handOn(plan.BlockC)
 }
 
 // finish waits for the results and joins them.

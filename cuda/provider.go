@@ -7,6 +7,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
@@ -77,8 +78,8 @@ func (o Options) budget(cardBytes uint64) uint64 {
 }
 
 // limits are what the options say about plans.
-func (o Options) limits() limits {
-	return limits{listScalars: o.ListScalars, tilePoints: o.tilePoints}
+func (o Options) limits() plan.Limits {
+	return plan.Limits{ListScalars: o.ListScalars, TilePoints: o.tilePoints}
 }
 
 // Provider finds CUDA cards. Safe for concurrent use.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 )
 
 // resultPool keeps pinned buffers of maxResultBytes, one for each round of a
@@ -20,12 +21,12 @@ type resultPool struct {
 
 // preparedResults is how many buffers there are from the start: two rounds of
 // each enqueued job, and those of jobs that finish or load a set.
-const preparedResults = 4 * maxEnqueued
+const preparedResults = 4 * plan.MaxEnqueued
 
 // prepare pins the first buffers, so that few jobs have to.
 func (p *resultPool) prepare(b *driver.Bound) error {
 	for range preparedResults {
-		memory, err := b.HostAlloc(maxResultBytes)
+		memory, err := b.HostAlloc(plan.MaxResultBytes)
 		if err != nil {
 			return err
 		}
@@ -44,7 +45,7 @@ func (p *resultPool) take(b *driver.Bound) ([]byte, error) {
 		p.free = p.free[:n-1]
 		return m, nil
 	}
-	memory, err := b.HostAlloc(maxResultBytes)
+	memory, err := b.HostAlloc(plan.MaxResultBytes)
 	if err == nil {
 		p.all = append(p.all, memory)
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/launch"
@@ -76,11 +77,11 @@ func (t *total) addG2(p *bls.G2Jac) {
 // sections says which points the variables have in l, a and b.
 type sections struct{ l, a, b launch.Section }
 
-func newSections(a *groth16.Assignment, s shape, w *witnessLayout) sections {
+func newSections(a *groth16.Assignment, s plan.Shape, w *plan.Witness) sections {
 	return sections{
 		l: launch.Section{Mode: launch.InputsNone},
-		a: launch.Section{Mode: launch.InputsAll, Aux: w.aAux, Base: s.inputs},
-		b: launch.Section{Mode: launch.InputsDensity, Inputs: w.bInputs, Aux: w.bAux, Base: uint32(a.BInputs.Popcount)},
+		a: launch.Section{Mode: launch.InputsAll, Aux: w.AAux, Base: s.Inputs},
+		b: launch.Section{Mode: launch.InputsDensity, Inputs: w.BInputs, Aux: w.BAux, Base: uint32(a.BInputs.Popcount)},
 	}
 }
 
@@ -96,7 +97,7 @@ func (s *sections) of(section srs.Section) launch.Section {
 
 // beginRound takes room for a round's results.
 func (j *job) beginRound(ctx context.Context) error {
-	r := &round{card: j.layout.results}
+	r := &round{card: j.layout.Results}
 	err := j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, _ driver.Stream) (err error) {
 		r.host, err = j.results.take(b)
 		return err
@@ -117,7 +118,7 @@ func (j *job) endRound(ctx context.Context) error {
 	r := j.round
 	err := j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
 		return b.CopyToHost(r.host[:r.used], driver.DevicePtr(r.card.Addr), s)
-	}, blockWitness)
+	}, plan.BlockWitness)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (j *job) endRound(ctx context.Context) error {
 // nextRound stages what the list had no room for, behind the kernels that read
 // the list last, and enqueues the sums over it.
 func (j *job) nextRound(ctx context.Context) error {
-	if n, ahead := len(j.rounds), j.plan.roundsAhead(); n >= ahead {
+	if n, ahead := len(j.rounds), j.plan.RoundsAhead(); n >= ahead {
 		if err := j.ticket.Await(ctx, j.rounds[n-ahead].copied); err != nil {
 			return err
 		}
@@ -136,7 +137,7 @@ func (j *job) nextRound(ctx context.Context) error {
 	if err := j.ticket.Order(sched.Tiles, j.round.copied); err != nil {
 		return err
 	}
-	err := j.tiles.send(ctx, j.lane(ctx, sched.Tiles), j.list.rest(j.task.Assignment.Aux, blockWitness))
+	err := j.tiles.send(ctx, j.lane(ctx, sched.Tiles), j.list.rest(j.task.Assignment.Aux, plan.BlockWitness))
 	if err != nil {
 		return err
 	}
@@ -161,11 +162,11 @@ func (j *job) nextRound(ctx context.Context) error {
 
 // sumH enqueues the MSM of the quotient, whose coefficients lie in block A.
 func (j *job) sumH(ctx context.Context) error {
-	m, err := j.plan.msm(srs.SectionH, 1<<j.logSize)
+	m, err := j.plan.MSM(srs.SectionH, 1<<j.logSize)
 	if err != nil {
 		return err
 	}
-	h := j.block(blockA).Slice(0, launch.FrBytes<<j.logSize)
+	h := j.block(plan.BlockA).Slice(0, launch.FrBytes<<j.logSize)
 	calls := m.Calls(launch.MSMInput{
 		Scalars: h,
 		Points:  []launch.Range{j.points(srs.SectionH).Slice(0, launch.G1.AffineBytes()<<j.logSize)},
@@ -174,13 +175,13 @@ func (j *job) sumH(ctx context.Context) error {
 	})
 	// The coefficients are free once the last windows have been sorted.
 	last := lastTouch(calls, h)
-	if err := j.launch(ctx, "h: windows", calls[:last+1], j.withSet(blockA, blockWitness, blockScratch)...); err != nil {
+	if err := j.launch(ctx, "h: windows", calls[:last+1], j.withSet(plan.BlockA, plan.BlockWitness, plan.BlockScratch)...); err != nil {
 		return err
 	}
-	if err := j.handOn(blockA); err != nil {
+	if err := j.handOn(plan.BlockA); err != nil {
 		return err
 	}
-	return j.launch(ctx, "h: rest", calls[last+1:], j.withSet(blockWitness, blockScratch)...)
+	return j.launch(ctx, "h: rest", calls[last+1:], j.withSet(plan.BlockWitness, plan.BlockScratch)...)
 }
 
 // lastTouch is the index of the last call that touches r.
@@ -199,22 +200,22 @@ func lastTouch(calls []launch.Call, r launch.Range) int {
 // ranks enqueues what the branches need to find points by variable.
 func (j *job) ranks(ctx context.Context) error {
 	var calls []launch.Call
-	for _, d := range []launch.Density{j.layout.aAux, j.layout.bAux, j.layout.bInputs} {
+	for _, d := range []launch.Density{j.layout.AAux, j.layout.BAux, j.layout.BInputs} {
 		calls = append(calls, d.Calls(j.scratch(srs.SectionH))...)
 	}
-	return j.launch(ctx, "ranks", calls, blockWitness, blockScratch)
+	return j.launch(ctx, "ranks", calls, plan.BlockWitness, plan.BlockScratch)
 }
 
 // branch is the calls that add up one section: over the aux variables that
 // are one, if this is the first round, and over the list. The list's first
 // entries are the given number of inputs.
 func (j *job) branch(of srs.Section, inputs uint32, first bool) ([]launch.Call, error) {
-	section, g := j.sections.of(of), group(of)
-	section.OnHost = j.plan.streams
+	section, g := j.sections.of(of), plan.GroupOf(of)
+	section.OnHost = j.plan.Streams
 	var calls []launch.Call
 	if first {
 		at, host := j.round.take(g.SumBytes())
-		calls = section.Ones(g, j.points(of), j.layout.ones, j.plan.aux, j.scratch(of), at)
+		calls = section.Ones(g, j.points(of), j.layout.Ones, j.plan.Aux, j.scratch(of), at)
 		j.round.parts = append(j.round.parts, func(t *total) {
 			if g == launch.G2 {
 				t.addG2(&launch.SumsG2(host, 1)[0])
@@ -227,17 +228,17 @@ func (j *job) branch(of srs.Section, inputs uint32, first bool) ([]launch.Call, 
 	if n == 0 {
 		return calls, nil
 	}
-	values := j.layout.values
+	values := j.layout.Values
 	if inputs == 0 {
 		values = j.list.values
 	}
-	positions := j.layout.positions[of].Slice(0, uint64(n)*launch.WordBytes)
-	calls = append(calls, section.Positions(j.layout.indices, positions, inputs, n))
+	positions := j.layout.Positions[of].Slice(0, uint64(n)*launch.WordBytes)
+	calls = append(calls, section.Positions(j.layout.Indices, positions, inputs, n))
 	scalars := values.Slice(0, uint64(n)*launch.FrBytes)
-	if j.plan.streams {
+	if j.plan.Streams {
 		return append(calls, j.sumGathered(of, scalars, positions, n)...), nil
 	}
-	m, err := j.plan.msm(of, n)
+	m, err := j.plan.MSM(of, n)
 	if err != nil {
 		return nil, err
 	}
@@ -252,17 +253,17 @@ func (j *job) branch(of srs.Section, inputs uint32, first bool) ([]launch.Call, 
 
 // scratch is the part of the scratch block that a section's kernels work in.
 func (j *job) scratch(of srs.Section) launch.Range {
-	part := j.plan.scratch[of]
-	return j.block(blockScratch).Slice(part.offset, part.bytes)
+	part := j.plan.Scratch[of]
+	return j.block(plan.BlockScratch).Slice(part.Offset, part.Bytes)
 }
 
 // points is where kernels find a section's points: on the card, or in host
 // memory.
 func (j *job) points(of srs.Section) launch.Range {
-	if j.plan.streams {
+	if j.plan.Streams {
 		return j.hostAt[of]
 	}
-	at, _ := j.plan.shape.sections(j.block(sched.ParamSet).Addr)
+	at, _ := j.plan.Shape.Sections(j.block(sched.ParamSet).Addr)
 	return at[of]
 }
 
@@ -274,13 +275,13 @@ type windowSums interface {
 
 // result is room for an MSM's result, which will be added to the section's sum.
 func (j *job) result(of srs.Section, m launch.MSM) launch.Range {
-	return j.resultOf(of, m, m.ResultBytes(group(of)))
+	return j.resultOf(of, m, m.ResultBytes(plan.GroupOf(of)))
 }
 
 func (j *job) resultOf(of srs.Section, m windowSums, bytes uint64) launch.Range {
 	at, host := j.round.take(bytes)
 	j.round.parts = append(j.round.parts, func(t *total) {
-		if group(of) == launch.G2 {
+		if plan.GroupOf(of) == launch.G2 {
 			p := m.ResultG2(host)
 			t.addG2(&p)
 		} else {

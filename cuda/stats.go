@@ -1,6 +1,9 @@
 package cuda
 
-import "github.com/libcuzk/libcuzk/engine/backend"
+import (
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
+	"github.com/libcuzk/libcuzk/engine/backend"
+)
 
 var _ backend.Reporter = (*device)(nil)
 
@@ -35,5 +38,5 @@ func (s *session) pinned() uint64 {
 	slots := len(s.uploads.slots) + len(s.loads.slots) + len(s.tiles.slots)
 	s.results.mu.Lock()
 	defer s.results.mu.Unlock()
-	return uint64(slots)*slotBytes + uint64(len(s.results.all))*maxResultBytes + s.pinning.pinned()
+	return uint64(slots)*slotBytes + uint64(len(s.results.all))*plan.MaxResultBytes + s.pinning.pinned()
 }

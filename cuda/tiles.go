@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -33,21 +34,21 @@ type tileFeed struct {
 // takes the compute lock for a tile at a time: a tile's kernels are enqueued
 // when its copy is, which a mark of the one before orders.
 func (j *job) sumTiles(ctx context.Context) error {
-	sum, scratch := j.plan.sums[srs.SectionH], j.scratch(srs.SectionH)
-	h := j.block(blockA).Slice(0, launch.FrBytes<<j.logSize)
-	feed := &tileFeed{job: j, points: j.onHost.sections[srs.SectionH], n: min(j.plan.count(srs.SectionH), 1<<j.logSize)}
+	sum, scratch := j.plan.Sums[srs.SectionH], j.scratch(srs.SectionH)
+	h := j.block(plan.BlockA).Slice(0, launch.FrBytes<<j.logSize)
+	feed := &tileFeed{job: j, points: j.onHost.sections[srs.SectionH], n: min(j.plan.Count(srs.SectionH), 1<<j.logSize)}
 	if feed.n == 0 {
-		return j.handOn(blockA)
+		return j.handOn(plan.BlockA)
 	}
 	// The points are in natural order, and the coefficients bit-reversed.
 	begin := append([]launch.Call{launch.Reverse(h, j.logSize)}, sum.Reset(scratch)...)
-	if err := j.launch(ctx, "h: order", begin, blockA, blockScratch); err != nil {
+	if err := j.launch(ctx, "h: order", begin, plan.BlockA, plan.BlockScratch); err != nil {
 		return err
 	}
 	last := int(feed.n-1) / int(sum.TileN)
 	for i := range last {
 		if err := feed.tile(ctx, i, func(calls []launch.Call) error {
-			return j.launch(ctx, "h: tile", calls, blockA, blockScratch, blockTiles)
+			return j.launch(ctx, "h: tile", calls, plan.BlockA, plan.BlockScratch, plan.BlockTiles)
 		}); err != nil {
 			return err
 		}
@@ -56,19 +57,19 @@ func (j *job) sumTiles(ctx context.Context) error {
 		calls = append(calls, sum.Reduce(scratch, j.resultOf(srs.SectionH, sum, sum.ResultBytes()))...)
 		// The coefficients are free once the last tile has been sorted.
 		sorted := lastTouch(calls, h) + 1
-		if err := j.launch(ctx, "h: tile", calls[:sorted], blockA, blockScratch, blockTiles); err != nil {
+		if err := j.launch(ctx, "h: tile", calls[:sorted], plan.BlockA, plan.BlockScratch, plan.BlockTiles); err != nil {
 			return err
 		}
-		if err := j.handOn(blockA); err != nil {
+		if err := j.handOn(plan.BlockA); err != nil {
 			return err
 		}
-		return j.launch(ctx, "h: rest", calls[sorted:], blockWitness, blockScratch, blockTiles)
+		return j.launch(ctx, "h: rest", calls[sorted:], plan.BlockWitness, plan.BlockScratch, plan.BlockTiles)
 	})
 }
 
 // tile copies tile i and gives its kernels to add, which enqueues them.
 func (f *tileFeed) tile(ctx context.Context, i int, add func([]launch.Call) error) error {
-	j, sum := f.job, f.job.plan.sums[srs.SectionH]
+	j, sum := f.job, f.job.plan.Sums[srs.SectionH]
 	if i >= tilesAhead {
 		if err := j.ticket.Await(ctx, f.added[i-tilesAhead]); err != nil {
 			return err
@@ -83,11 +84,11 @@ func (f *tileFeed) tile(ctx context.Context, i int, add func([]launch.Call) erro
 	first := uint32(i) * sum.TileN
 	n := min(sum.TileN, f.n-first)
 	bytes := uint64(n) * launch.G1.AffineBytes()
-	place := j.block(blockTiles).Slice(uint64(i%tilePlaces)*j.plan.tileBytes(), bytes)
+	place := j.block(plan.BlockTiles).Slice(uint64(i%tilePlaces)*j.plan.TileBytes(), bytes)
 	from := f.points[uint64(first)*launch.G1.AffineBytes():][:bytes]
 	err := j.lane(ctx, sched.Tiles).enqueue(func(b *driver.Bound, s driver.Stream) error {
 		return b.CopyToDevice(driver.DevicePtr(place.Addr), from, s)
-	}, blockTiles)
+	}, plan.BlockTiles)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (f *tileFeed) tile(ctx context.Context, i int, add func([]launch.Call) erro
 	}
 	err = add(sum.Tile(launch.TileInput{
 		N:       n,
-		Scalars: j.block(blockA).Slice(uint64(first)*launch.FrBytes, uint64(n)*launch.FrBytes),
+		Scalars: j.block(plan.BlockA).Slice(uint64(first)*launch.FrBytes, uint64(n)*launch.FrBytes),
 		Points:  place,
 		Scratch: j.scratch(srs.SectionH),
 	}))
@@ -115,9 +116,9 @@ func (f *tileFeed) tile(ctx context.Context, i int, add func([]launch.Call) erro
 // sumGathered is the sum over n points of the list, whose points are copied to
 // the card first.
 func (j *job) sumGathered(of srs.Section, scalars, positions launch.Range, n uint32) []launch.Call {
-	g, sum, scratch := group(of), j.plan.sums[of], j.scratch(of)
+	g, sum, scratch := plan.GroupOf(of), j.plan.Sums[of], j.scratch(of)
 	points := scratch.Slice(0, uint64(n)*g.AffineBytes())
-	rest := scratch.Slice(j.plan.gatheredBytes(of), sum.ScratchBytes())
+	rest := scratch.Slice(j.plan.GatheredBytes(of), sum.ScratchBytes())
 	calls := append([]launch.Call{launch.Gather(g, j.points(of), positions, points, n)}, sum.Reset(rest)...)
 	calls = append(calls, sum.Tile(launch.TileInput{N: n, Scalars: scalars, Points: points, Scratch: rest})...)
 	return append(calls, sum.Reduce(rest, j.resultOf(of, sum, sum.ResultBytes()))...)

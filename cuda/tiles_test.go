@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/circuits/gv"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
@@ -126,9 +127,9 @@ func TestMixedTiers(t *testing.T) {
 func TestTwoSetsInTurn(t *testing.T) {
 	a, b := makeProven(t, synth.Dense(40, 3), 1), makeProven(t, synth.Dense(50, 3), 2)
 	o := Options{tilePoints: 100, chunkBytes: vram.Granule}
-	s := shapeOf(b.params.Counts())
-	_, bytes := s.sections(0)
-	_, err := newPlans(s, vram.NewSet("", bytes), o.limits(), func(n vram.Need) error {
+	s := plan.ShapeOf(b.params.Counts())
+	_, bytes := s.Sections(0)
+	_, err := plan.New(s, vram.NewSet("", bytes), o.limits(), func(n vram.Need) error {
 		if n.Resident != nil {
 			o.BudgetBytes = fixedHere(t) + vram.Peak(n.Resident, bytes)
 		}

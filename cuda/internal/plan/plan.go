@@ -1,4 +1,4 @@
-package cuda
+package plan
 
 import (
 	"errors"
@@ -11,34 +11,34 @@ import (
 )
 
 // plan is how a job of a shape is run within a budget, in one tier.
-type plan struct {
-	shape
-	capacity uint32                    // aux entries of the dense list
-	scratch  [len(allSections)]scratch // by section: what runs at a time has its own
-	streams  bool                      // the set's points cross the bus behind the kernels
-	launches int                       // of a resident job, at most: one round, h included
+type Plan struct {
+	Shape
+	Capacity uint32                    // aux entries of the dense list
+	Scratch  [len(AllSections)]Scratch // by section: what runs at a time has its own
+	Streams  bool                      // the set's points cross the bus behind the kernels
+	Launches int                       // of a resident job, at most: one round, h included
 
 	// Of a job that streams: by section, the sum over h's tiles, and over the
 	// points of the list, which are one tile.
-	sums [len(allSections)]launch.TiledMSM
+	Sums [len(AllSections)]launch.TiledMSM
 }
 
 // scratch is the working memory of a section's kernels.
-type scratch struct{ offset, bytes uint64 }
+type Scratch struct{ Offset, Bytes uint64 }
 
 // limits are what a provider's options say about plans; 0 lets the budget decide.
-type limits struct {
-	listScalars int    // witness values other than 0 and 1 on the device at a time
-	tilePoints  uint32 // points of h in a tile, where a set is streamed
+type Limits struct {
+	ListScalars int    // witness values other than 0 and 1 on the device at a time
+	TilePoints  uint32 // points of h in a tile, where a set is streamed
 }
 
 // plans are those of a shape's jobs; nil where a tier does not fit.
-type plans struct{ resident, streaming *plan }
+type Plans struct{ Resident, Streaming *Plan }
 
 // maxEnqueued is how many jobs may have kernels on the card: one that runs
 // and one that follows it without a gap. Where memory is ample that is about
 // 120 launches each; a job of so many that two could pass maxLaunches is alone.
-const maxEnqueued = 2
+const MaxEnqueued = 2
 
 const (
 	// planAttempts bounds how often a plan is halved to fit: to 1/2048.
@@ -58,7 +58,7 @@ const (
 
 	// maxLaunches is how many launches may be outstanding; another blocks, which
 	// it would do while it holds the compute lock (measured on an H200, driver 580).
-	maxLaunches = 1023
+	MaxLaunches = 1023
 	// otherLaunches of a job are not those of MSMs: ranks (12), the quotient (27 for
 	// 2^28), sums over ones (12), and what is left for more.
 	otherLaunches = 60
@@ -90,13 +90,13 @@ const (
 
 // newPlans plans both tiers within what check lets pass. If neither fits, the
 // error says what the smallest job of all is missing.
-func newPlans(s shape, set *vram.Set, limits limits, check func(vram.Need) error) (plans, error) {
-	resident, noResident := planResident(s, set, limits, check)
-	streaming, noStreaming := planStreaming(s, set, limits, check)
-	if resident != nil && streaming != nil && resident.launches > maxLaunches {
+func New(s Shape, set *vram.Set, Limits Limits, check func(vram.Need) error) (Plans, error) {
+	resident, noResident := planResident(s, set, Limits, check)
+	streaming, noStreaming := planStreaming(s, set, Limits, check)
+	if resident != nil && streaming != nil && resident.Launches > MaxLaunches {
 		resident = nil
 	}
-	all := plans{resident, streaming}
+	all := Plans{resident, streaming}
 	if resident != nil || streaming != nil {
 		return all, nil
 	}
@@ -117,13 +117,13 @@ func fewerBytes(a, b error) error {
 }
 
 // need is what a job claims, in whichever of its tiers the ledger chooses.
-func (p plans) need(set *vram.Set) vram.Need {
+func (p Plans) Need(set *vram.Set) vram.Need {
 	n := vram.Need{Set: set, Fill: true}
-	if p.resident != nil {
-		n.Resident = p.resident.requests()
+	if p.Resident != nil {
+		n.Resident = p.Resident.requests()
 	}
-	if p.streaming != nil {
-		n.Streaming = p.streaming.requests()
+	if p.Streaming != nil {
+		n.Streaming = p.Streaming.requests()
 	}
 	return n
 }
@@ -133,11 +133,11 @@ func (p plans) need(set *vram.Set) vram.Need {
 // computes; rows need no room twice, because they are handed on early. If that
 // is too much it does without the next job. If the job alone does not fit, the
 // error of the smallest plan says what is missing.
-func planResident(s shape, set *vram.Set, limits limits, check func(vram.Need) error) (*plan, error) {
+func planResident(s Shape, set *vram.Set, Limits Limits, check func(vram.Need) error) (*Plan, error) {
 	var failed error
 	for _, jobs := range []int{2, 1} {
 		for attempt := range planAttempts {
-			p := plan{shape: s, capacity: s.listFor(attempt, limits)}
+			p := Plan{Shape: s, Capacity: s.listFor(attempt, Limits)}
 			if err := p.divideScratch(attempt); err != nil {
 				if failed == nil {
 					failed = err
@@ -155,12 +155,12 @@ func planResident(s shape, set *vram.Set, limits limits, check func(vram.Need) e
 // planStreaming chooses, of all lists and tiles with which the job fits beside
 // the inputs of the next one, those that cost least; if none do, without the
 // next job. The error is as planResident's.
-func planStreaming(s shape, set *vram.Set, limits limits, check func(vram.Need) error) (*plan, error) {
+func planStreaming(s Shape, set *vram.Set, Limits Limits, check func(vram.Need) error) (*Plan, error) {
 	var failed error
 	for _, jobs := range []int{2, 1} {
-		var best *plan
-		for _, candidate := range streamingPlans(s, limits) {
-			p, err := candidate.fitting(func(p *plan) error {
+		var best *Plan
+		for _, candidate := range streamingPlans(s, Limits) {
+			p, err := candidate.fitting(func(p *Plan) error {
 				return check(vram.Need{Streaming: p.requestsOf(jobs), Set: set})
 			})
 			switch {
@@ -180,19 +180,19 @@ func planStreaming(s shape, set *vram.Set, limits limits, check func(vram.Need) 
 // streamingPlans are lists and tiles to choose from, the smallest last, without
 // the scratch of h. None if the inputs alone, which lie in the list, are more
 // than the one tile that a list is.
-func streamingPlans(s shape, limits limits) []plan {
-	if s.inputs >= tileMost {
+func streamingPlans(s Shape, Limits Limits) []Plan {
+	if s.Inputs >= tileMost {
 		return nil
 	}
-	var all []plan
+	var all []Plan
 	for attempt := range planAttempts {
-		p := plan{shape: s, capacity: s.streamedListFor(attempt, limits), streams: true}
+		p := Plan{Shape: s, Capacity: s.streamedListFor(attempt, Limits), Streams: true}
 		if p.divideForLists(attempt) != nil {
 			break
 		}
-		h := &p.sums[srs.SectionH]
+		h := &p.Sums[srs.SectionH]
 		for tile := range uint32(planAttempts) {
-			size := s.tileFor(tile, limits)
+			size := s.tileFor(tile, Limits)
 			if tile > 0 && size == h.TileN {
 				break
 			}
@@ -205,9 +205,9 @@ func streamingPlans(s shape, limits limits) []plan {
 
 // fitting is p with the cheapest sum over h that check lets pass. The error is
 // that of the sum with the least scratch.
-func (p plan) fitting(check func(*plan) error) (*plan, error) {
-	h := &p.sums[srs.SectionH]
-	all, err := launch.TiledMSMs(max(p.count(srs.SectionH), 1), h.TileN, launch.G1)
+func (p Plan) fitting(check func(*Plan) error) (*Plan, error) {
+	h := &p.Sums[srs.SectionH]
+	all, err := launch.TiledMSMs(max(p.Count(srs.SectionH), 1), h.TileN, launch.G1)
 	if err != nil {
 		return nil, fmt.Errorf("cuda: scratch of section %s: %w", srs.SectionH, err)
 	}
@@ -217,7 +217,7 @@ func (p plan) fitting(check func(*plan) error) (*plan, error) {
 		if bytes >= tooMuch {
 			continue
 		}
-		*h, p.scratch[srs.SectionH].bytes = sum, bytes
+		*h, p.Scratch[srs.SectionH].Bytes = sum, bytes
 		if err = check(&p); err == nil {
 			return &p, nil
 		}
@@ -227,67 +227,67 @@ func (p plan) fitting(check func(*plan) error) (*plan, error) {
 }
 
 // cost is what a streaming job costs that depends on the plan, in products.
-func (p *plan) cost() uint64 {
-	h := p.sums[srs.SectionH]
-	rounds := uint64(max(p.aux/denseShare, 1)-1) / uint64(max(p.capacity, 1))
-	return h.Cost + uint64(h.Tiles())*tileCost + rounds*(roundCost+uint64(p.aux)*roundVarCost)
+func (p *Plan) cost() uint64 {
+	h := p.Sums[srs.SectionH]
+	rounds := uint64(max(p.Aux/denseShare, 1)-1) / uint64(max(p.Capacity, 1))
+	return h.Cost + uint64(h.Tiles())*tileCost + rounds*(roundCost+uint64(p.Aux)*roundVarCost)
 }
 
 // listFor is the list's capacity, halved shift times.
-func (s shape) listFor(shift int, limits limits) uint32 {
-	if limits.listScalars > 0 {
-		return min(s.aux, uint32(limits.listScalars))
+func (s Shape) listFor(shift int, Limits Limits) uint32 {
+	if Limits.ListScalars > 0 {
+		return min(s.Aux, uint32(Limits.ListScalars))
 	}
-	return min(s.aux, max(max(s.aux/listShare, listMost)>>shift, listLeast))
+	return min(s.Aux, max(max(s.Aux/listShare, listMost)>>shift, listLeast))
 }
 
 // streamedListFor is listFor for a job that streams: one of them holds just
 // what is taken to be dense.
-func (s shape) streamedListFor(shift int, limits limits) uint32 {
-	if limits.listScalars > 0 {
-		return s.listFor(shift, limits)
+func (s Shape) streamedListFor(shift int, Limits Limits) uint32 {
+	if Limits.ListScalars > 0 {
+		return s.listFor(shift, Limits)
 	}
-	dense := (s.aux + denseShare - 1) / denseShare
+	dense := (s.Aux + denseShare - 1) / denseShare
 	most := max(dense<<streamedListShift, listMost)
-	return min(s.aux, max(most>>shift, dense>>leastListShift, listLeast), tileMost-s.inputs)
+	return min(s.Aux, max(most>>shift, dense>>leastListShift, listLeast), tileMost-s.Inputs)
 }
 
 // tileFor is the points of a tile of h, halved shift times.
-func (s shape) tileFor(shift uint32, limits limits) uint32 {
-	m := uint32(1) << s.logSize
-	if limits.tilePoints > 0 {
-		return min(m, limits.tilePoints)
+func (s Shape) tileFor(shift uint32, Limits Limits) uint32 {
+	m := uint32(1) << s.LogSize
+	if Limits.TilePoints > 0 {
+		return min(m, Limits.TilePoints)
 	}
 	return min(m, max(min(m/tileShare, tileMost)>>shift, m/mostTiles, tileLeast))
 }
 
 // mostScalars is the largest MSM over a section: of the coefficients of h, or
 // of the list.
-func (p plan) mostScalars(of srs.Section) uint32 {
+func (p Plan) mostScalars(of srs.Section) uint32 {
 	if of == srs.SectionH {
-		return 1 << p.logSize
+		return 1 << p.LogSize
 	}
-	return p.inputs + p.capacity
+	return p.Inputs + p.Capacity
 }
 
 // divideScratch gives every section what its MSM needs to work on all windows
 // at a time, divided by 2^shift, and no less than its other kernels need; and
 // counts the launches that this makes.
-func (p *plan) divideScratch(shift int) error {
+func (p *Plan) divideScratch(shift int) error {
 	parts := packing{}
-	p.launches = otherLaunches
-	for _, of := range append(branches[:len(branches):len(branches)], srs.SectionH) {
+	p.Launches = otherLaunches
+	for _, of := range append(Branches[:len(Branches):len(Branches)], srs.SectionH) {
 		full, err := planMSM(of, p.mostScalars(of), math.MaxInt64)
 		if err != nil {
 			return fmt.Errorf("cuda: scratch: %w", err)
 		}
-		part := parts.take(max(full.ScratchBytes()>>shift, launch.OnesScratchBytes(group(of)), p.rankBytes()))
-		p.scratch[of] = scratch{part.Addr, part.Bytes}
-		m, err := p.msm(of, p.mostScalars(of))
+		part := parts.take(max(full.ScratchBytes()>>shift, launch.OnesScratchBytes(GroupOf(of)), p.rankBytes()))
+		p.Scratch[of] = Scratch{part.Addr, part.Bytes}
+		m, err := p.MSM(of, p.mostScalars(of))
 		if err != nil {
 			return err
 		}
-		p.launches += m.Launches()
+		p.Launches += m.Launches()
 	}
 	return nil
 }
@@ -297,10 +297,10 @@ func (p *plan) divideScratch(shift int) error {
 // window, and all windows are worked on at a time whatever the scratch. The
 // sections come one after the other, since they wait for the bus, and share a
 // part. h gets its own from fitting.
-func (p *plan) divideForLists(shift int) error {
+func (p *Plan) divideForLists(shift int) error {
 	var shared uint64
-	for _, of := range branches {
-		all, err := launch.TiledMSMs(p.mostScalars(of), p.mostScalars(of), group(of))
+	for _, of := range Branches {
+		all, err := launch.TiledMSMs(p.mostScalars(of), p.mostScalars(of), GroupOf(of))
 		if err != nil {
 			return fmt.Errorf("cuda: scratch of section %s: %w", of, err)
 		}
@@ -313,32 +313,32 @@ func (p *plan) divideForLists(shift int) error {
 				sum = next
 			}
 		}
-		p.sums[of] = sum
-		p.scratch[of].bytes = max(p.gatheredBytes(of)+sum.ScratchBytes(), launch.OnesScratchBytes(group(of)))
-		shared = max(shared, p.scratch[of].bytes)
+		p.Sums[of] = sum
+		p.Scratch[of].Bytes = max(p.GatheredBytes(of)+sum.ScratchBytes(), launch.OnesScratchBytes(GroupOf(of)))
+		shared = max(shared, p.Scratch[of].Bytes)
 	}
 	var parts packing
 	parts.take(shared)
-	p.scratch[srs.SectionH] = scratch{offset: parts.used}
+	p.Scratch[srs.SectionH] = Scratch{Offset: parts.used}
 	return nil
 }
 
 // gatheredBytes is the room for the list's points of a section.
-func (p plan) gatheredBytes(of srs.Section) uint64 {
+func (p Plan) GatheredBytes(of srs.Section) uint64 {
 	var parts packing
-	parts.take(uint64(p.mostScalars(of)) * group(of).AffineBytes())
+	parts.take(uint64(p.mostScalars(of)) * GroupOf(of).AffineBytes())
 	return parts.used
 }
 
 // rankBytes is what the ranks need, which are computed in the scratch of h
 // before anything else.
-func (p plan) rankBytes() uint64 {
-	return max(launch.RankScratchBytes(p.aux), launch.RankScratchBytes(p.inputs))
+func (p Plan) rankBytes() uint64 {
+	return max(launch.RankScratchBytes(p.Aux), launch.RankScratchBytes(p.Inputs))
 }
 
 // msm plans an MSM of n scalars over a section, within its scratch.
-func (p plan) msm(of srs.Section, n uint32) (launch.MSM, error) {
-	m, err := planMSM(of, n, p.scratch[of].bytes)
+func (p Plan) MSM(of srs.Section, n uint32) (launch.MSM, error) {
+	m, err := planMSM(of, n, p.Scratch[of].Bytes)
 	if err != nil {
 		return m, fmt.Errorf("cuda: scratch of section %s: %w", of, err)
 	}
@@ -351,32 +351,32 @@ func planMSM(of srs.Section, n uint32, scratchLimit uint64) (launch.MSM, error) 
 	if of == srs.SectionH {
 		return launch.PlanAffineMSM(n, scratchLimit)
 	}
-	return launch.PlanMSM(n, scratchLimit, group(of))
+	return launch.PlanMSM(n, scratchLimit, GroupOf(of))
 }
 
 // tokens of device.enqueued are what a job takes: all of them if its launches,
 // that many times, could block.
-func (p *plan) tokens() int {
-	if maxEnqueued*p.launches > maxLaunches {
-		return maxEnqueued
+func (p *Plan) Tokens() int {
+	if MaxEnqueued*p.Launches > MaxLaunches {
+		return MaxEnqueued
 	}
 	return 1
 }
 
 // roundsAhead is how many rounds of a job may be on the card at a time: what one
 // token allows, and at least one.
-func (p *plan) roundsAhead() int {
-	return min(maxEnqueued, max(1, maxLaunches/maxEnqueued/max(p.launches, 1)))
+func (p *Plan) RoundsAhead() int {
+	return min(MaxEnqueued, max(1, MaxLaunches/MaxEnqueued/max(p.Launches, 1)))
 }
 
 // scratchBytes is the size of the scratch block.
-func (p plan) scratchBytes() uint64 {
-	last := p.scratch[srs.SectionH]
-	return last.offset + last.bytes
+func (p Plan) scratchBytes() uint64 {
+	last := p.Scratch[srs.SectionH]
+	return last.Offset + last.Bytes
 }
 
 // tileBytes is the size of one of the two places for points of h.
-func (p plan) tileBytes() uint64 { return uint64(p.sums[srs.SectionH].TileN) * launch.G1.AffineBytes() }
+func (p Plan) TileBytes() uint64 { return uint64(p.Sums[srs.SectionH].TileN) * launch.G1.AffineBytes() }
 
 // When blocks are handed on, the earliest first: vram.Request.Late.
 const (
@@ -409,27 +409,27 @@ const (
 // Sources: the layouts that the kernels' argument structs name, sized by package
 // launch. The parameter set beside a job that does not stream is
 // 96 (m + |l| + |a| + |b|) + 192 |b|.
-func (p plan) requests() []vram.Request {
-	rows := launch.FrBytes << p.logSize
+func (p Plan) requests() []vram.Request {
+	rows := launch.FrBytes << p.LogSize
 	all := []vram.Request{
-		blockA:       {Bytes: uint64(rows), Late: afterSort},
-		blockB:       {Bytes: uint64(rows), Late: afterProduct},
-		blockC:       {Bytes: uint64(rows), Late: afterSubtraction},
-		blockWitness: {Bytes: p.layout(0, p.capacity).bytes, Exact: true, Late: atEnd},
-		blockScratch: {Bytes: p.scratchBytes(), Exact: true, Late: atEnd},
+		BlockA:       {Bytes: uint64(rows), Late: afterSort},
+		BlockB:       {Bytes: uint64(rows), Late: afterProduct},
+		BlockC:       {Bytes: uint64(rows), Late: afterSubtraction},
+		BlockWitness: {Bytes: p.Layout(0, p.Capacity).bytes, Exact: true, Late: atEnd},
+		BlockScratch: {Bytes: p.scratchBytes(), Exact: true, Late: atEnd},
 	}
-	if p.streams {
-		all = append(all, vram.Request{Bytes: 2 * p.tileBytes(), Exact: true, Late: atEnd})
+	if p.Streams {
+		all = append(all, vram.Request{Bytes: 2 * p.TileBytes(), Exact: true, Late: atEnd})
 	}
 	return all
 }
 
 // requestsOf are the blocks of a job and the witness blocks of those that
 // overlap with it, which claim all else behind it.
-func (p plan) requestsOf(jobs int) []vram.Request {
+func (p Plan) requestsOf(jobs int) []vram.Request {
 	all := p.requests()
 	for range jobs - 1 {
-		all = append(all, all[blockWitness])
+		all = append(all, all[BlockWitness])
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package cuda
+package plan
 
 import (
 	"errors"
@@ -34,34 +34,34 @@ func TestStreamingMemoryForEveryDomain(t *testing.T) {
 	for logSize := range launch.MaxLogSize + 1 {
 		t.Run(fmt.Sprintf("m = 2^%d", logSize), func(t *testing.T) {
 			c := porep(logSize)
-			s := shapeOf(c)
-			_, set := s.sections(0)
+			s := ShapeOf(c)
+			_, set := s.Sections(0)
 			m, aux, inputs := uint64(1)<<logSize, uint64(c.L), uint64(c.IC)
-			candidates := streamingPlans(s, limits{})
+			candidates := streamingPlans(s, Limits{})
 			require.NotEmpty(t, candidates)
 			for _, candidate := range candidates {
-				p, err := candidate.fitting(func(*plan) error { return nil })
+				p, err := candidate.fitting(func(*Plan) error { return nil })
 				require.NoError(t, err)
 				n := vram.Need{Streaming: p.requests(), Set: vram.NewSet("", set)}
 				require.Equal(t, []vram.Request{
-					blockA: {Bytes: 32 * m, Late: 2}, blockB: {Bytes: 32 * m, Late: 0}, blockC: {Bytes: 32 * m, Late: 1},
-				}, n.Streaming[:blockWitness], "rows")
-				require.Equal(t, vram.Request{Bytes: witnessBytes(aux, inputs, uint64(p.capacity)), Exact: true, Late: 3}, n.Streaming[blockWitness])
+					BlockA: {Bytes: 32 * m, Late: 2}, BlockB: {Bytes: 32 * m, Late: 0}, BlockC: {Bytes: 32 * m, Late: 1},
+				}, n.Streaming[:BlockWitness], "rows")
+				require.Equal(t, vram.Request{Bytes: witnessBytes(aux, inputs, uint64(p.Capacity)), Exact: true, Late: 3}, n.Streaming[BlockWitness])
 
 				var shared uint64
-				for _, of := range branches {
-					sum, g := p.sums[of], group(of)
-					list := sizes((inputs + uint64(p.capacity)) * g.AffineBytes())
+				for _, of := range Branches {
+					sum, g := p.Sums[of], GroupOf(of)
+					list := sizes((inputs + uint64(p.Capacity)) * g.AffineBytes())
 					shared = max(shared, list+sum.ScratchBytes(), (2048+64)*g.SumBytes())
 				}
-				tile := uint64(p.sums[srs.SectionH].TileN)
+				tile := uint64(p.Sums[srs.SectionH].TileN)
 				require.LessOrEqual(t, tile, m)
-				h := max(p.sums[srs.SectionH].ScratchBytes(), ranksBytes(aux), ranksBytes(inputs))
-				require.Equal(t, vram.Request{Bytes: sizes(shared) + h, Exact: true, Late: 3}, n.Streaming[blockScratch])
-				require.Equal(t, vram.Request{Bytes: 2 * 96 * tile, Exact: true, Late: 3}, n.Streaming[blockTiles])
+				h := max(p.Sums[srs.SectionH].ScratchBytes(), ranksBytes(aux), ranksBytes(inputs))
+				require.Equal(t, vram.Request{Bytes: sizes(shared) + h, Exact: true, Late: 3}, n.Streaming[BlockScratch])
+				require.Equal(t, vram.Request{Bytes: 2 * 96 * tile, Exact: true, Late: 3}, n.Streaming[BlockTiles])
 				checkStreamingLaunches(t, p)
 			}
-			last, err := candidates[len(candidates)-1].fitting(func(*plan) error { return nil })
+			last, err := candidates[len(candidates)-1].fitting(func(*Plan) error { return nil })
 			require.NoError(t, err)
 			checkPeak(t, vram.Need{Streaming: last.requests(), Set: vram.NewSet("", set)}, 0)
 		})
@@ -69,37 +69,37 @@ func TestStreamingMemoryForEveryDomain(t *testing.T) {
 }
 
 // checkStreamingLaunches sees that no launch touches scratch beyond its part.
-func checkStreamingLaunches(t *testing.T, p *plan) {
+func checkStreamingLaunches(t *testing.T, p *Plan) {
 	t.Helper()
 	const base, far = 1 << 40, 1 << 42
 	elsewhere := func(bytes uint64) launch.Range { return launch.Range{Addr: far, Bytes: bytes} }
 	check := func(of srs.Section, calls []launch.Call) {
-		end := base + p.scratch[of].offset + p.scratch[of].bytes
+		end := base + p.Scratch[of].Offset + p.Scratch[of].Bytes
 		for _, c := range calls {
 			for _, a := range c.Access {
-				if a.Addr < far && (a.Addr < base+p.scratch[of].offset || a.Addr+a.Bytes > end) {
+				if a.Addr < far && (a.Addr < base+p.Scratch[of].Offset || a.Addr+a.Bytes > end) {
 					require.Failf(t, "beyond the scratch", "%s of section %s touches bytes %d to %d", c.Kernel.Name, of, a.Addr-base, a.Addr+a.Bytes-base)
 				}
 			}
 		}
 	}
 	scratchOf := func(of srs.Section) launch.Range {
-		return launch.Range{Addr: base + p.scratch[of].offset, Bytes: p.scratch[of].bytes}
+		return launch.Range{Addr: base + p.Scratch[of].Offset, Bytes: p.Scratch[of].Bytes}
 	}
-	h := p.sums[srs.SectionH]
+	h := p.Sums[srs.SectionH]
 	calls := h.Reset(scratchOf(srs.SectionH))
 	calls = append(calls, h.Tile(launch.TileInput{
-		N: h.TileN, Scalars: elsewhere(32 * uint64(h.TileN)), Points: elsewhere(p.tileBytes()), Scratch: scratchOf(srs.SectionH),
+		N: h.TileN, Scalars: elsewhere(32 * uint64(h.TileN)), Points: elsewhere(p.TileBytes()), Scratch: scratchOf(srs.SectionH),
 	})...)
 	check(srs.SectionH, append(calls, h.Reduce(scratchOf(srs.SectionH), elsewhere(h.ResultBytes()))...))
-	for _, of := range branches {
+	for _, of := range Branches {
 		n := p.mostScalars(of)
-		sum, scratch := p.sums[of], scratchOf(of)
-		section := launch.Section{Aux: launch.Density{N: p.aux, Bitmap: elsewhere(launch.BitmapBytes(p.aux)), Ranks: elsewhere(launch.RanksBytes(p.aux))}}
-		points := scratch.Slice(0, uint64(n)*group(of).AffineBytes())
-		rest := scratch.Slice(p.gatheredBytes(of), sum.ScratchBytes())
-		require.LessOrEqual(t, points.Bytes, p.gatheredBytes(of))
-		calls := section.Ones(group(of), elsewhere(1<<39), elsewhere(launch.BitmapBytes(p.aux)), p.aux, scratch, elsewhere(group(of).SumBytes()))
+		sum, Scratch := p.Sums[of], scratchOf(of)
+		section := launch.Section{Aux: launch.Density{N: p.Aux, Bitmap: elsewhere(launch.BitmapBytes(p.Aux)), Ranks: elsewhere(launch.RanksBytes(p.Aux))}}
+		points := Scratch.Slice(0, uint64(n)*GroupOf(of).AffineBytes())
+		rest := Scratch.Slice(p.GatheredBytes(of), sum.ScratchBytes())
+		require.LessOrEqual(t, points.Bytes, p.GatheredBytes(of))
+		calls := section.Ones(GroupOf(of), elsewhere(1<<39), elsewhere(launch.BitmapBytes(p.Aux)), p.Aux, Scratch, elsewhere(GroupOf(of).SumBytes()))
 		calls = append(calls, sum.Reset(rest)...)
 		calls = append(calls, sum.Tile(launch.TileInput{N: n, Scalars: elsewhere(32 * uint64(n)), Points: points, Scratch: rest})...)
 		check(of, append(calls, sum.Reduce(rest, elsewhere(sum.ResultBytes()))...))
@@ -117,21 +117,21 @@ func TestStreamingBudgets(t *testing.T) {
 	for logSize := 20; logSize <= 27; logSize++ {
 		t.Run(fmt.Sprintf("m = 2^%d", logSize), func(t *testing.T) {
 			c := porep(logSize)
-			s := shapeOf(c)
-			_, set := s.sections(0)
+			s := ShapeOf(c)
+			_, set := s.Sections(0)
 			budget := scaled16(logSize)
 			if logSize == 27 {
 				budget -= fixedBytes // the context counts where it is not small beside the rest
 			}
-			p, err := planStreaming(s, vram.NewSet("", set), limits{}, within(t, budget))
+			p, err := planStreaming(s, vram.NewSet("", set), Limits{}, within(t, budget))
 			require.NoError(t, err)
 			require.LessOrEqual(t, vram.Peak(p.requestsOf(2), 0), budget)
-			assert.GreaterOrEqual(t, 60*p.capacity, p.aux, "the list holds 1/60 of the aux variables")
-			ample, err := planStreaming(s, vram.NewSet("", set), limits{}, func(vram.Need) error { return nil })
+			assert.GreaterOrEqual(t, 60*p.Capacity, p.Aux, "the list holds 1/60 of the aux variables")
+			ample, err := planStreaming(s, vram.NewSet("", set), Limits{}, func(vram.Need) error { return nil })
 			require.NoError(t, err)
-			h, most := p.sums[srs.SectionH], ample.sums[srs.SectionH]
+			h, most := p.Sums[srs.SectionH], ample.Sums[srs.SectionH]
 			t.Logf("%.3f GiB: lists of %d, %d tiles of %d points, windows of %d bits (%d), cost %.2f times",
-				gib(budget), p.capacity, h.Tiles(), h.TileN, h.Window(), most.Window(), float64(p.cost())/float64(ample.cost()))
+				gib(budget), p.Capacity, h.Tiles(), h.TileN, h.Window(), most.Window(), float64(p.cost())/float64(ample.cost()))
 			assert.Less(t, float64(p.cost()), 2.2*float64(ample.cost()))
 		})
 	}
@@ -153,13 +153,13 @@ func TestTableOfStreamingBudgets(t *testing.T) {
 		{26, 8, 32, 21, 18, 1.15},
 	} {
 		t.Run(fmt.Sprintf("2^%d in %g GiB", row.logSize, row.budgetGiB), func(t *testing.T) {
-			s := shapeOf(porep(row.logSize))
-			_, set := s.sections(0)
-			p, err := planStreaming(s, vram.NewSet("", set), limits{}, within(t, uint64(row.budgetGiB*(1<<30))))
+			s := ShapeOf(porep(row.logSize))
+			_, set := s.Sections(0)
+			p, err := planStreaming(s, vram.NewSet("", set), Limits{}, within(t, uint64(row.budgetGiB*(1<<30))))
 			require.NoError(t, err)
-			ample, err := planStreaming(s, vram.NewSet("", set), limits{}, func(vram.Need) error { return nil })
+			ample, err := planStreaming(s, vram.NewSet("", set), Limits{}, func(vram.Need) error { return nil })
 			require.NoError(t, err)
-			h := p.sums[srs.SectionH]
+			h := p.Sums[srs.SectionH]
 			assert.Equal(t, []uint32{row.tiles, 1 << row.tileLog, row.windows}, []uint32{h.Tiles(), h.TileN, h.Window()})
 			assert.InDelta(t, row.cost, float64(p.cost())/float64(ample.cost()), 0.05)
 		})
@@ -168,12 +168,12 @@ func TestTableOfStreamingBudgets(t *testing.T) {
 
 // TestTableOf16GiB is the table in docs/two-locks.md.
 func TestTableOf16GiB(t *testing.T) {
-	s := shapeOf(porep(27))
-	_, set := s.sections(0)
-	p, err := planStreaming(s, vram.NewSet("", set), limits{}, within(t, 16<<30-fixedBytes))
+	s := ShapeOf(porep(27))
+	_, set := s.Sections(0)
+	p, err := planStreaming(s, vram.NewSet("", set), Limits{}, within(t, 16<<30-fixedBytes))
 	require.NoError(t, err)
-	h, lists := p.sums[srs.SectionH], p.scratch[srs.SectionH].offset
-	assert.EqualValues(t, []uint32{2_169_499, 1 << 22, 32, 19, 14}, []uint32{p.capacity, h.TileN, h.Tiles(), h.Window(), h.Windows()})
+	h, lists := p.Sums[srs.SectionH], p.Scratch[srs.SectionH].Offset
+	assert.EqualValues(t, []uint32{2_169_499, 1 << 22, 32, 19, 14}, []uint32{p.Capacity, h.TileN, h.Tiles(), h.Window(), h.Windows()})
 	two := vram.Peak(p.requestsOf(2), 0)
 	for name, tc := range map[string]struct {
 		bytes uint64
@@ -181,9 +181,9 @@ func TestTableOf16GiB(t *testing.T) {
 	}{
 		"context and fixed buffers":        {fixedBytes, 0.69},
 		"three blocks of 32 m":             {96 << 27, 12},
-		"witness blocks of two jobs":       {2 * p.requests()[blockWitness].Bytes, 0.30},
+		"witness blocks of two jobs":       {2 * p.requests()[BlockWitness].Bytes, 0.30},
 		"the list's points, and their sum": {lists, 0.90},
-		"point tiles":                      {2 * p.tileBytes(), 0.75},
+		"point tiles":                      {2 * p.TileBytes(), 0.75},
 		"buckets":                          {uint64(h.Windows()) << (h.Window() - 1) * launch.G1.SumBytes(), 0.66},
 		"sums over tiles, in all":          {h.ScratchBytes(), 1.34},
 		"all blocks":                       {two, 15.30},
@@ -193,15 +193,15 @@ func TestTableOf16GiB(t *testing.T) {
 	assert.InDelta(t, 15.99, gib(fixedBytes+two), 0.006)
 
 	// A card of 16 GiB has about 15.3 of them free.
-	p, err = planStreaming(s, vram.NewSet("", set), limits{}, within(t, 153*(1<<30)/10-fixedBytes))
+	p, err = planStreaming(s, vram.NewSet("", set), Limits{}, within(t, 153*(1<<30)/10-fixedBytes))
 	require.NoError(t, err)
 	assert.LessOrEqual(t, gib(fixedBytes+vram.Peak(p.requestsOf(2), 0)), 15.3)
 }
 
 // TestTiers says which tiers a budget leaves to a circuit of 2^22.
 func TestTiers(t *testing.T) {
-	s := shapeOf(porep(22))
-	_, bytes := s.sections(0)
+	s := ShapeOf(porep(22))
+	_, bytes := s.Sections(0)
 	set := vram.NewSet("", bytes)
 	for name, test := range map[string]struct {
 		bytes               uint64
@@ -216,12 +216,12 @@ func TestTiers(t *testing.T) {
 		"less than the sums need (410 MiB)": {390 << 20, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := newPlans(s, set, limits{}, within(t, test.bytes))
-			assert.Equal(t, test.resident, p.resident != nil)
-			assert.Equal(t, test.streaming, p.streaming != nil)
+			p, err := New(s, set, Limits{}, within(t, test.bytes))
+			assert.Equal(t, test.resident, p.Resident != nil)
+			assert.Equal(t, test.streaming, p.Streaming != nil)
 			if test.resident || test.streaming {
 				require.NoError(t, err)
-				n := p.need(set)
+				n := p.Need(set)
 				assert.Equal(t, test.resident, n.Resident != nil)
 				assert.Equal(t, test.streaming, n.Streaming != nil)
 				return
@@ -229,9 +229,9 @@ func TestTiers(t *testing.T) {
 			var tooLarge *vram.TooLargeError
 			require.True(t, errors.As(err, &tooLarge))
 			assert.Equal(t, test.bytes, tooLarge.BudgetBytes)
-			_, err = newPlans(s, set, limits{}, within(t, tooLarge.NeedBytes))
+			_, err = New(s, set, Limits{}, within(t, tooLarge.NeedBytes))
 			require.NoError(t, err, "what the error asks for is enough")
-			_, err = newPlans(s, set, limits{}, within(t, tooLarge.NeedBytes-vram.Granule))
+			_, err = New(s, set, Limits{}, within(t, tooLarge.NeedBytes-vram.Granule))
 			require.Error(t, err, "and no less")
 		})
 	}
@@ -241,15 +241,15 @@ func TestTiers(t *testing.T) {
 // since they lie in the list, which is one tile.
 func TestInputsThatAreMoreThanAList(t *testing.T) {
 	for _, inputs := range []uint32{tileMost, tileMost + 1} {
-		s := shapeOf(porep(25))
-		s.inputs = inputs
+		s := ShapeOf(porep(25))
+		s.Inputs = inputs
 		set := vram.NewSet("", 1)
-		all, err := newPlans(s, set, limits{}, func(vram.Need) error { return nil })
+		all, err := New(s, set, Limits{}, func(vram.Need) error { return nil })
 		require.NoError(t, err)
-		assert.NotNil(t, all.resident)
-		assert.Nil(t, all.streaming)
+		assert.NotNil(t, all.Resident)
+		assert.Nil(t, all.Streaming)
 		refused := errors.New("refused")
-		_, err = newPlans(s, set, limits{}, func(vram.Need) error { return refused })
+		_, err = New(s, set, Limits{}, func(vram.Need) error { return refused })
 		require.ErrorIs(t, err, refused)
 	}
 }
@@ -259,36 +259,36 @@ func TestInputsThatAreMoreThanAList(t *testing.T) {
 // those that may be outstanding do not block.
 func TestLaunchesWithinEveryBudget(t *testing.T) {
 	for log := 14; log <= launch.MaxLogSize; log++ {
-		s := shapeOf(porep(log))
-		_, bytes := s.sections(0)
+		s := ShapeOf(porep(log))
+		_, bytes := s.Sections(0)
 		set := vram.NewSet("", bytes)
 		alone, streamed := 0, 0
 		for budget := 6*bytes + 1<<30; ; budget = budget * 15 / 16 {
-			all, err := newPlans(s, set, limits{}, within(t, budget))
+			all, err := New(s, set, Limits{}, within(t, budget))
 			if err != nil {
 				break
 			}
-			p := all.resident
+			p := all.Resident
 			if p == nil {
 				streamed++
 				continue
 			}
 			launches := [2]int{otherLaunches, otherLaunches}
-			for _, of := range allSections {
+			for _, of := range AllSections {
 				full := p.mostScalars(of)
-				for i, n := range []uint32{full, min(full, p.inputs+p.aux/denseShare)} {
+				for i, n := range []uint32{full, min(full, p.Inputs+p.Aux/denseShare)} {
 					if of == srs.SectionH {
 						n = full
 					}
-					m, err := p.msm(of, n)
+					m, err := p.MSM(of, n)
 					require.NoError(t, err)
 					launches[i] += m.Launches()
 				}
 			}
 			most := max(launches[0], launches[1])
-			require.LessOrEqual(t, most, p.launches, "2^%d within %d bytes: %v", log, budget, launches)
-			require.LessOrEqual(t, most*p.roundsAhead(), maxLaunches*p.tokens()/maxEnqueued, "2^%d within %d bytes: rounds under way", log, budget)
-			if p.tokens() > 1 {
+			require.LessOrEqual(t, most, p.Launches, "2^%d within %d bytes: %v", log, budget, launches)
+			require.LessOrEqual(t, most*p.RoundsAhead(), MaxLaunches*p.Tokens()/MaxEnqueued, "2^%d within %d bytes: rounds under way", log, budget)
+			if p.Tokens() > 1 {
 				alone++
 			}
 		}

@@ -1,4 +1,4 @@
-package cuda
+package plan
 
 import (
 	"fmt"
@@ -40,9 +40,9 @@ func sizes(parts ...uint64) (sum uint64) {
 func over(n, by uint64) uint64 { return (n + by - 1) / by }
 
 // attempts are the plans that planResident may choose from for a shape.
-func attempts(s shape) (all []plan) {
+func attempts(s Shape) (all []Plan) {
 	for attempt := range planAttempts {
-		p := plan{shape: s, capacity: s.listFor(attempt, limits{})}
+		p := Plan{Shape: s, Capacity: s.listFor(attempt, Limits{})}
 		if p.divideScratch(attempt) != nil {
 			break
 		}
@@ -58,30 +58,30 @@ func TestMemoryForEveryDomain(t *testing.T) {
 	for logSize := range launch.MaxLogSize + 1 {
 		t.Run(fmt.Sprintf("m = 2^%d", logSize), func(t *testing.T) {
 			c := porep(logSize)
-			s := shapeOf(c)
-			require.EqualValues(t, logSize, s.logSize)
+			s := ShapeOf(c)
+			require.EqualValues(t, logSize, s.LogSize)
 			m, aux, inputs := uint64(1)<<logSize, uint64(c.L), uint64(c.IC)
-			_, set := s.sections(0)
+			_, set := s.Sections(0)
 			require.Equal(t, sizes(96*m, 96*aux, 96*uint64(c.A), 96*uint64(c.BG1), 192*uint64(c.BG2)), set, "parameter set")
 
 			plans := attempts(s)
 			require.NotEmpty(t, plans)
 			for attempt, p := range plans {
 				list := min(aux, max(max(aux/8, 1<<20)>>attempt, 1024))
-				require.EqualValues(t, list, p.capacity, "list")
+				require.EqualValues(t, list, p.Capacity, "list")
 				n := vram.Need{Resident: p.requests(), Set: vram.NewSet("", set)}
 				require.Equal(t, []vram.Request{
-					blockA: {Bytes: 32 * m, Late: 2}, blockB: {Bytes: 32 * m, Late: 0}, blockC: {Bytes: 32 * m, Late: 1},
-				}, n.Resident[:blockWitness], "rows")
+					BlockA: {Bytes: 32 * m, Late: 2}, BlockB: {Bytes: 32 * m, Late: 0}, BlockC: {Bytes: 32 * m, Late: 1},
+				}, n.Resident[:BlockWitness], "rows")
 				witness := witnessBytes(aux, inputs, list)
-				require.Equal(t, vram.Request{Bytes: witness, Exact: true, Late: 3}, n.Resident[blockWitness], "witness block")
+				require.Equal(t, vram.Request{Bytes: witness, Exact: true, Late: 3}, n.Resident[BlockWitness], "witness block")
 
-				var scratch uint64
-				for _, of := range allSections {
-					scratch += checkScratch(t, p, of, attempt)
+				var Scratch uint64
+				for _, of := range AllSections {
+					Scratch += checkScratch(t, p, of, attempt)
 				}
-				got := n.Resident[blockScratch]
-				require.Equal(t, vram.Request{Bytes: scratch, Exact: true, Late: 3},
+				got := n.Resident[BlockScratch]
+				require.Equal(t, vram.Request{Bytes: Scratch, Exact: true, Late: 3},
 					vram.Request{Bytes: sizes(got.Bytes), Exact: got.Exact, Late: got.Late}, "scratch block")
 				checkPeak(t, n, set)
 			}
@@ -102,41 +102,41 @@ func ranksBytes(n uint64) uint64 { return sizes(4*over(n, 1024), 4*over(over(n, 
 
 // checkScratch compares a section's part of the scratch with the formula, and
 // with what its launches declare that they touch.
-func checkScratch(t *testing.T, p plan, of srs.Section, attempt int) uint64 {
+func checkScratch(t *testing.T, p Plan, of srs.Section, attempt int) uint64 {
 	t.Helper()
 	const base = 1 << 40
-	n := uint64(p.inputs + p.capacity)
+	n := uint64(p.Inputs + p.Capacity)
 	if of == srs.SectionH {
-		n = 1 << p.logSize
+		n = 1 << p.LogSize
 	}
-	point := group(of).SumBytes()
+	point := GroupOf(of).SumBytes()
 	full, err := planMSM(of, uint32(n), 1<<62)
 	require.NoError(t, err)
-	least := max((2048+64)*point, ranksBytes(uint64(p.aux)), ranksBytes(uint64(p.inputs)))
+	least := max((2048+64)*point, ranksBytes(uint64(p.Aux)), ranksBytes(uint64(p.Inputs)))
 	want := max(msmBytes(full, point)>>attempt, least)
-	part := p.scratch[of]
-	require.Equal(t, want, part.bytes, "scratch of section %s", of)
+	part := p.Scratch[of]
+	require.Equal(t, want, part.Bytes, "scratch of section %s", of)
 
-	chosen, err := p.msm(of, uint32(n))
+	chosen, err := p.MSM(of, uint32(n))
 	require.NoError(t, err)
-	require.LessOrEqual(t, msmBytes(chosen, point), part.bytes, "the chosen MSM of section %s", of)
-	scratch := launch.Range{Addr: base, Bytes: part.bytes}
+	require.LessOrEqual(t, msmBytes(chosen, point), part.Bytes, "the chosen MSM of section %s", of)
+	Scratch := launch.Range{Addr: base, Bytes: part.Bytes}
 	whole := func(bytes uint64) launch.Range { return launch.Range{Bytes: bytes} }
-	section := launch.Section{Aux: launch.Density{N: p.aux, Bitmap: whole(launch.BitmapBytes(p.aux)), Ranks: whole(launch.RanksBytes(p.aux))}}
+	section := launch.Section{Aux: launch.Density{N: p.Aux, Bitmap: whole(launch.BitmapBytes(p.Aux)), Ranks: whole(launch.RanksBytes(p.Aux))}}
 	calls := chosen.Calls(launch.MSMInput{
 		Scalars: whole(n * launch.FrBytes), Points: []launch.Range{whole(1 << 39)},
-		Results: []launch.Range{whole(chosen.ResultBytes(group(of)))}, Scratch: scratch,
+		Results: []launch.Range{whole(chosen.ResultBytes(GroupOf(of)))}, Scratch: Scratch,
 	})
-	calls = append(calls, section.Ones(group(of), whole(1<<39), whole(launch.BitmapBytes(p.aux)), p.aux, scratch, whole(point))...)
-	calls = append(calls, section.Aux.Calls(scratch)...)
+	calls = append(calls, section.Ones(GroupOf(of), whole(1<<39), whole(launch.BitmapBytes(p.Aux)), p.Aux, Scratch, whole(point))...)
+	calls = append(calls, section.Aux.Calls(Scratch)...)
 	for _, c := range calls {
 		for _, a := range c.Access {
-			if a.Addr >= base && a.Addr+a.Bytes > base+part.bytes {
-				require.Failf(t, "beyond the scratch", "%s touches up to byte %d of %d", c.Kernel.Name, a.Addr+a.Bytes-base, part.bytes)
+			if a.Addr >= base && a.Addr+a.Bytes > base+part.Bytes {
+				require.Failf(t, "beyond the scratch", "%s touches up to byte %d of %d", c.Kernel.Name, a.Addr+a.Bytes-base, part.Bytes)
 			}
 		}
 	}
-	return sizes(part.bytes)
+	return sizes(part.Bytes)
 }
 
 // msmBytes is the scratch of an MSM of n scalars, W windows of c bits at a
@@ -224,7 +224,7 @@ func checkPeak(t *testing.T, n vram.Need, set uint64) {
 
 // TestTableOfMemory is the table in docs/cuda.md, in GiB.
 func TestTableOfMemory(t *testing.T) {
-	for logSize, want := range map[int]struct{ set, ample, scratch, least float64 }{
+	for logSize, want := range map[int]struct{ set, ample, Scratch, least float64 }{
 		18: {0.09, 0.67, 0.64, 0.10},
 		20: {0.35, 1.43, 1.28, 0.30},
 		22: {1.38, 2.24, 1.82, 0.53},
@@ -233,8 +233,8 @@ func TestTableOfMemory(t *testing.T) {
 		27: {44.1, 41.9, 29.1, 17.5},
 	} {
 		t.Run(fmt.Sprintf("m = 2^%d", logSize), func(t *testing.T) {
-			s := shapeOf(porep(logSize))
-			_, set := s.sections(0)
+			s := ShapeOf(porep(logSize))
+			_, set := s.Sections(0)
 			plans := attempts(s)
 			ample, least := plans[0], plans[len(plans)-1]
 			digits := 0.006
@@ -243,7 +243,7 @@ func TestTableOfMemory(t *testing.T) {
 			}
 			assert.InDelta(t, want.set, gib(set), digits, "parameter set")
 			assert.InDelta(t, want.ample, gib(vram.Peak(ample.requests(), 0)), digits, "ample")
-			assert.InDelta(t, want.scratch, gib(ample.scratchBytes()), digits, "of that scratch")
+			assert.InDelta(t, want.Scratch, gib(ample.scratchBytes()), digits, "of that scratch")
 			assert.InDelta(t, want.least, gib(vram.Peak(least.requests(), 0)), digits, "least")
 		})
 	}
@@ -251,7 +251,7 @@ func TestTableOfMemory(t *testing.T) {
 
 func TestDomainOfAShape(t *testing.T) {
 	for h, want := range map[int]uint32{0: 0, 1: 1, 2: 1, 3: 2, 4: 2, 1<<20 - 1: 20, 1 << 20: 20} {
-		assert.Equal(t, want, shapeOf(groth16.Counts{H: h}).logSize, "%d points of h", h)
+		assert.Equal(t, want, ShapeOf(groth16.Counts{H: h}).LogSize, "%d points of h", h)
 		assert.LessOrEqual(t, bits.Len(uint(h)), int(want)+1)
 	}
 }
