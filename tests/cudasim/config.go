@@ -80,7 +80,10 @@ type Fault struct {
 	// SleepMicroseconds is real time that the call takes longer.
 	SleepMicroseconds uint64
 	SeizeBytes        int64 // device memory that a neighbour takes; negative: gives back
-	Device            int   // of SeizeBytes
+	Device            int   // of SeizeBytes and Dies
+	On                int   // only calls about device On-1, or on a context of it; 0: all calls
+	Dies              bool  // Device answers Code to every call about it from then on
+	Hangs             bool  // at run.*: the operation never ends, until Sim.Unhang
 }
 
 func (f Fault) line() string {
@@ -90,6 +93,7 @@ func (f Fault) line() string {
 		}
 		return 0
 	}
-	return fmt.Sprintf("fault call=%s nth=%d from=%d code=%d sticky=%d sleep_us=%d seize=%d device=%d",
-		f.Call, f.Nth, bit(f.FromThenOn), f.Code, bit(f.Sticky), f.SleepMicroseconds, f.SeizeBytes, f.Device)
+	return fmt.Sprintf("fault call=%s nth=%d from=%d code=%d sticky=%d sleep_us=%d seize=%d device=%d on=%d dies=%d hangs=%d",
+		f.Call, f.Nth, bit(f.FromThenOn), f.Code, bit(f.Sticky), f.SleepMicroseconds, f.SeizeBytes, f.Device,
+		f.On-1, bit(f.Dies), bit(f.Hangs))
 }

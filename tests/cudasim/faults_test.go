@@ -3,6 +3,9 @@
 package cudasim
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -228,5 +231,102 @@ func TestVirtualMemoryBesideABrokenContext(t *testing.T) {
 			check(false, l.do(create))
 			check(false, l.ctx.Device().Unbound(create))
 		})
+	}
+}
+
+// TestADeadDevice lets one of two devices answer nothing but a code.
+func TestADeadDevice(t *testing.T) {
+	const code = 999
+	l := newLab(t, Config{Devices: 2})
+	l.sim.AllowLeftOver() // a dead device's context is not destroyed
+	well := newContext(t, 0)
+	ill, err := deviceOf(t, 1).NewContext()
+	require.NoError(t, err)
+	newEvent := func(b *driver.Bound) error {
+		e, err := b.NewEvent()
+		if err != nil {
+			return err
+		}
+		return b.DestroyEvent(e)
+	}
+	l.sim.Fault(Fault{Call: "cuEventCreate", Nth: 2, Code: code, On: 2, Device: 1, Dies: true})
+	require.NoError(t, ill.Main().Do(newEvent))
+	require.NoError(t, well.Main().Do(newEvent))
+	for range 2 {
+		assert.True(t, driver.Is(ill.Main().Do(newEvent), code))
+		assert.NoError(t, well.Main().Do(newEvent))
+	}
+	_, err = ill.Device().NewContext()
+	assert.True(t, driver.Is(err, code))
+	assert.True(t, driver.Is(ill.Close(), code))
+}
+
+// TestAnOperationThatNeverEnds lets a kernel run for ever: questions are
+// answered, and whoever waits for all of the context's work waits on.
+func TestAnOperationThatNeverEnds(t *testing.T) {
+	l := newLab(t, Config{})
+	p := l.alloc(64)
+	l.sim.Fault(Fault{Call: RunKernel, Nth: 1, Hangs: true})
+	require.NoError(t, launch(l, l.a, "selftest_poke", 32, 32, &pokeArgs{P: p, Write: 1}, 0))
+	e := l.event(l.a)
+	for range 100 {
+		l.must(func(b *driver.Bound) error {
+			done, err := b.Done(e)
+			assert.False(t, done)
+			return err
+		})
+	}
+	settled := make(chan error, 1)
+	go func() { settled <- l.settle() }()
+	select {
+	case <-settled:
+		assert.Fail(t, "a synchronisation has ended before the kernel")
+	case <-time.After(50 * time.Millisecond): // however long: it cannot end
+	}
+	l.sim.Unhang()
+	require.NoError(t, <-settled)
+}
+
+// visibleVariable is set for the process that TestVisibleDevices starts: the
+// devices that it must find, by the last byte of their UUIDs.
+const visibleVariable = "CUDASIM_TEST_VISIBLE"
+
+// TestVisibleDevices looks for devices in processes with CUDA_VISIBLE_DEVICES,
+// which a driver reads when it is initialised.
+func TestVisibleDevices(t *testing.T) {
+	if want, here := os.LookupEnv(visibleVariable); here {
+		open(t, "selftest", Config{Devices: 3})
+		d, err := driver.Open()
+		if want == "" {
+			require.True(t, driver.Is(err, driver.ErrorNoDevice), "%v", err)
+			return
+		}
+		require.NoError(t, err)
+		devices, err := d.Devices()
+		require.NoError(t, err)
+		found := ""
+		for i, dev := range devices {
+			assert.Equal(t, i, dev.Ordinal)
+			found += fmt.Sprint(dev.UUID[15])
+			ctx, err := dev.NewContext()
+			require.NoError(t, err)
+			require.NoError(t, ctx.Close())
+		}
+		assert.Equal(t, want, found)
+		return
+	}
+	open(t, "selftest", Config{}) // builds it, once
+	for visible, want := range map[string]string{
+		"0":                                    "0",
+		"2,0":                                  "20",
+		"1,7,0":                                "1",
+		"":                                     "",
+		"-1":                                   "",
+		"GPU-6375646173696d206465766963652002": "2",
+	} {
+		again := exec.Command(os.Args[0], "-test.run=^TestVisibleDevices$")
+		again.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES="+visible, visibleVariable+"="+want)
+		output, err := again.CombinedOutput()
+		assert.NoError(t, err, "CUDA_VISIBLE_DEVICES=%s: %s", visible, output)
 	}
 }

@@ -45,14 +45,19 @@ func newLabIn(t *testing.T, sim *Sim) *lab {
 // newContext is closed when the test ends; what it still holds goes with it.
 func newContext(t *testing.T, device int) *driver.Context {
 	t.Helper()
+	ctx, err := deviceOf(t, device).NewContext()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, ctx.Close()) })
+	return ctx
+}
+
+func deviceOf(t *testing.T, device int) *driver.Device {
+	t.Helper()
 	d, err := driver.Open()
 	require.NoError(t, err)
 	devices, err := d.Devices()
 	require.NoError(t, err)
-	ctx, err := devices[device].NewContext()
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, ctx.Close()) })
-	return ctx
+	return devices[device]
 }
 
 func (l *lab) do(f func(*driver.Bound) error) error { return l.ctx.Main().Do(f) }

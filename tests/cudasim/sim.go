@@ -41,6 +41,7 @@ type library struct {
 	run          func(n uint64) uint64
 	forbidThread func()
 	seize        func(device int32, bytes int64)
+	unhang       func()
 }
 
 var loaded struct {
@@ -137,7 +138,7 @@ func bind(t testing.TB, path string) *library {
 	l := &library{}
 	for name, field := range map[string]any{
 		"reset": &l.reset, "configure": &l.configure, "report": &l.report,
-		"run": &l.run, "forbid_thread": &l.forbidThread, "seize": &l.seize,
+		"run": &l.run, "forbid_thread": &l.forbidThread, "seize": &l.seize, "unhang": &l.unhang,
 	} {
 		address, err := purego.Dlsym(handle, "cudasim_"+name)
 		require.NoError(t, err)
@@ -180,6 +181,9 @@ func (s *Sim) ForbidThisThread() {
 	s.t.Cleanup(runtime.UnlockOSThread)
 	s.library.forbidThread()
 }
+
+// Unhang ends the operations that a fault made never end.
+func (s *Sim) Unhang() { s.library.unhang() }
 
 // Expect says that the test plants a violation of this kind: it must be found,
 // and does not fail the test.

@@ -39,6 +39,12 @@ static std::string parse_fault(std::istringstream &words, Fault &fault) {
             fault.seize_bytes = value;
         else if (key == "device")
             fault.device = uint64_t(value);
+        else if (key == "on")
+            fault.on = value;
+        else if (key == "dies")
+            fault.dies = value != 0;
+        else if (key == "hangs")
+            fault.hangs = value != 0;
         else
             return "fault: unknown key " + key;
     }

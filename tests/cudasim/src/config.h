@@ -43,7 +43,10 @@ struct Fault {
     bool sticky = false;     // the context answers with code from then on
     uint64_t sleep_us = 0;   // real time
     int64_t seize_bytes = 0; // a neighbour takes (or, negative, gives back) device memory
-    uint64_t device = 0;     // of seize
+    uint64_t device = 0;     // of seize and dies
+    int64_t on = -1;         // only calls about this device, or on a context of it; -1: all calls
+    bool dies = false;       // from then on the device answers code to every call about it
+    bool hangs = false;      // at run.*: the operation never ends
     uint64_t seen = 0;
 };
 

@@ -134,6 +134,7 @@ CONTROL int cudasim_configure(const char *lines, char *wrong, uint64_t wrong_byt
     }
     if (world.config.devices != world.devices.size())
         world.devices.assign(world.config.devices, Device{});
+    find_visible();
     world.random = world.config.seed * 2 + 1;
     return 0;
 }
@@ -161,6 +162,12 @@ CONTROL uint64_t cudasim_run(uint64_t n) {
 CONTROL void cudasim_forbid_thread(void) {
     std::unique_lock<std::mutex> lock(world.mutex);
     world.forbidden_threads.insert(int(syscall(SYS_gettid)));
+}
+
+// cudasim_unhang ends what a fault made never end.
+CONTROL void cudasim_unhang(void) {
+    std::unique_lock<std::mutex> lock(world.mutex);
+    unhang();
 }
 
 // cudasim_seize gives device memory to a neighbour, or takes it back where bytes is negative.

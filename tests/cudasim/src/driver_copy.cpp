@@ -117,7 +117,7 @@ DRIVER cuMemcpyDtoHAsync_v2(void *to, uint64_t from, uint64_t bytes, uint64_t st
     if (code != ok || pinned)
         return code;
     Stream *s = call.stream(stream); // into pageable memory the driver waits
-    run_until_done(s->last);
+    run_until_done(call, s->last);
     observe(s->last);
     return call.context->sticky;
 }

@@ -1,7 +1,9 @@
 // Initialisation, devices, contexts, error texts.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <sstream>
 
 #include "entry.h"
 #include "exec.h"
@@ -32,6 +34,7 @@ const ErrorText errors[] = {
     {206, "CUDA_ERROR_UNMAP_FAILED", "unmapping failed"},
     {209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image for this device"},
     {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable memory error"},
+    {300, "CUDA_ERROR_INVALID_SOURCE", "invalid kernel source"},
     {304, "CUDA_ERROR_OPERATING_SYSTEM", "operating system call failed"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid handle"},
     {500, "CUDA_ERROR_NOT_FOUND", "no such symbol"},
@@ -46,6 +49,8 @@ const ErrorText errors[] = {
     {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "launch failed"},
     {800, "CUDA_ERROR_NOT_PERMITTED", "not permitted"},
+    {802, "CUDA_ERROR_SYSTEM_NOT_READY", "system not ready"},
+    {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "driver and its kernel module do not match"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
@@ -83,7 +88,47 @@ bool valid_device(int device) {
     return device >= 0 && uint64_t(device) < world.devices.size();
 }
 
+void uuid_of(unsigned char *uuid, int device) {
+    std::memcpy(uuid, "cudasim device \0", 16);
+    uuid[15] = (unsigned char)device;
+}
+
+// device_named is the device of one entry of CUDA_VISIBLE_DEVICES: an index, or GPU- with the hexadecimal
+// begin of a UUID; -1: none.
+int device_named(const std::string &entry) {
+    for (size_t device = 0; device < world.devices.size(); device++) {
+        if (entry == std::to_string(device))
+            return int(device);
+        unsigned char uuid[16];
+        uuid_of(uuid, int(device));
+        std::string name = "GPU-";
+        for (unsigned char byte : uuid)
+            name += text("%02x", byte);
+        if (entry.size() > 4 && name.compare(0, entry.size(), entry) == 0)
+            return int(device);
+    }
+    return -1;
+}
+
 } // namespace
+
+// Source: CUDA programming guide, CUDA_VISIBLE_DEVICES: the first entry that names no device ends the list.
+void cudasim::find_visible() {
+    world.visible.clear();
+    const char *names = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (names == nullptr) {
+        for (size_t device = 0; device < world.devices.size(); device++)
+            world.visible.push_back(int(device));
+        return;
+    }
+    std::istringstream list(names);
+    for (std::string entry; std::getline(list, entry, ',');) {
+        int device = device_named(entry);
+        if (device < 0)
+            return;
+        world.visible.push_back(device);
+    }
+}
 
 DRIVER cuInit(unsigned flags) {
     ENTER(Needs::nothing);
@@ -94,8 +139,9 @@ DRIVER cuInit(unsigned flags) {
     world.space_open = true;
     if (!world.initialised && world.devices.empty())
         world.devices.assign(world.config.devices, Device{});
+    find_visible();
     world.initialised = true;
-    return world.devices.empty() ? int(no_device) : int(ok);
+    return world.visible.empty() ? int(no_device) : int(ok);
 }
 
 DRIVER cuDriverGetVersion(int *version) {
@@ -118,20 +164,20 @@ DRIVER cuGetErrorString(int code, const char **string) {
 
 DRIVER cuDeviceGetCount(int *count) {
     ENTER(Needs::init);
-    *count = int(world.devices.size());
+    *count = int(world.visible.size());
     return ok;
 }
 
 DRIVER cuDeviceGet(int *device, int ordinal) {
     ENTER(Needs::init);
-    if (!valid_device(ordinal))
+    if (ordinal < 0 || size_t(ordinal) >= world.visible.size())
         return invalid_device;
-    *device = ordinal;
+    *device = world.visible[size_t(ordinal)];
     return ok;
 }
 
 DRIVER cuDeviceGetName(char *name, int length, int device) {
-    ENTER(Needs::init);
+    ENTER_ON(Needs::init, device);
     if (!valid_device(device) || length < 1)
         return invalid_device;
     std::string full = text("cudasim device %d", device);
@@ -141,7 +187,7 @@ DRIVER cuDeviceGetName(char *name, int length, int device) {
 }
 
 DRIVER cuDeviceTotalMem_v2(uint64_t *bytes, int device) {
-    ENTER(Needs::init);
+    ENTER_ON(Needs::init, device);
     if (!valid_device(device))
         return invalid_device;
     *bytes = world.config.vram_bytes;
@@ -149,16 +195,15 @@ DRIVER cuDeviceTotalMem_v2(uint64_t *bytes, int device) {
 }
 
 DRIVER cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
-    ENTER(Needs::init);
+    ENTER_ON(Needs::init, device);
     if (!valid_device(device))
         return invalid_device;
-    std::memcpy(uuid, "cudasim device \0", 16);
-    uuid[15] = (unsigned char)device;
+    uuid_of(uuid, device);
     return ok;
 }
 
 DRIVER cuDeviceGetAttribute(int *value, int attribute, int device) {
-    ENTER(Needs::init);
+    ENTER_ON(Needs::init, device);
     if (!valid_device(device))
         return invalid_device;
     // Source: CUdevice_attribute in cuda.h of CUDA 13.0; the values are those of a small card.
@@ -211,7 +256,7 @@ DRIVER cuDeviceGetAttribute(int *value, int attribute, int device) {
 
 DRIVER cuCtxCreate_v2(uint64_t *out, unsigned flags, int device) {
     (void)flags;
-    ENTER(Needs::init);
+    ENTER_ON(Needs::init, device);
     if (out == nullptr || !valid_device(device))
         return out == nullptr ? invalid_value : invalid_device;
     if (int code = lasting_code(device); code != ok)
@@ -265,6 +310,10 @@ DRIVER cuCtxDestroy_v2(uint64_t handle) {
     if (found == world.contexts.end())
         return call.wrong(Kind::handle, invalid_context, "the handle names no context that exists");
     Context *context = found->second.get();
+    if (int code = dead_code(context->device); code != ok) {
+        world.failed_releases++;
+        return code;
+    }
     run_all(call, context);
     report_left(call, context);
     for (auto it = world.stream_handles.begin(); it != world.stream_handles.end();)

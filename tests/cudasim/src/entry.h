@@ -11,6 +11,12 @@
     if (call.code != 0)                                                                                      \
     return call.code
 
+// ENTER_ON is ENTER for a call about a device.
+#define ENTER_ON(needs, device)                                                                              \
+    ::cudasim::Call call(__func__, needs, device);                                                           \
+    if (call.code != 0)                                                                                      \
+    return call.code
+
 // ENTER_RELEASE is for calls that give something back: when a fault makes one fail, what it leaves is not a
 // leak.
 #define ENTER_RELEASE(needs)                                                                                 \

@@ -51,7 +51,7 @@ int enqueue(const Call &call, Stream *stream, Operation operation, std::string n
 }
 
 static bool runnable(const Stream &s) {
-    if (s.queue.empty())
+    if (s.queue.empty() || s.hung)
         return false;
     for (uint32_t other : s.queue.front().after)
         if (!order[other].done)
@@ -59,15 +59,21 @@ static bool runnable(const Stream &s) {
     return true;
 }
 
-static int carry_out(Operation &op) {
+// strike_operation lets faults strike an operation that is about to run; -1: it never ends.
+constexpr int never = -1;
+static int strike_operation(const Operation &op) {
     if (op.context->sticky != 0)
         return op.context->sticky; // a broken context runs nothing more
+    if (!op.effect || op.run_name == nullptr)
+        return ok;
+    Struck struck;
+    int code = strike(op.run_name, op.context, op.context->device, &struck);
+    return struck.hangs ? never : code;
+}
+
+static int carry_out(Operation &op) {
     if (!op.effect)
         return ok;
-    uint64_t sleep_us = 0;
-    if (op.run_name != nullptr)
-        if (int code = strike(op.run_name, op.context, &sleep_us); code != 0)
-            return code;
     for (auto &f : op.fresh) {
         if (f->cleared)
             continue;
@@ -115,18 +121,27 @@ bool run_one() {
     if (choice.empty())
         return false;
     Stream *stream = choice[world.config.seed == 0 ? 0 : random_below(choice.size())];
+    int code = strike_operation(stream->queue.front());
+    if (code == never) {
+        stream->hung = stream->context->hung = true;
+        return true;
+    }
     Operation op = std::move(stream->queue.front());
     stream->queue.pop_front();
-    finish(*stream, op, carry_out(op));
+    finish(*stream, op, code != ok ? code : carry_out(op));
     if (stream->handle == 0 && stream->queue.empty())
         world.streams.erase(std::find_if(world.streams.begin(), world.streams.end(),
                                          [&](auto &s) { return s.get() == stream; }));
     return true;
 }
 
-void run_until_done(uint32_t operation) {
-    while (operation != 0 && !order[operation].done && run_one())
-        ;
+void run_until_done(const Call &call, uint32_t operation) {
+    while (operation != 0 && !order[operation].done)
+        if (!run_one()) {
+            if (!call.context->hung)
+                return;
+            wait_unhung(call, call.context);
+        }
 }
 
 void observe(uint32_t operation) {
@@ -138,8 +153,12 @@ void observe(uint32_t operation) {
 
 void run_all(const Call &call, Context *context) {
     world.device_wide.push_back({call.name, context->outstanding});
-    while (context->outstanding > 0 && run_one())
-        ;
+    while (context->outstanding > 0)
+        if (!run_one()) {
+            if (!context->hung)
+                break;
+            wait_unhung(call, context);
+        }
     for (auto &s : world.streams)
         if (s->context == context)
             observe(s->last);
@@ -234,7 +253,7 @@ DRIVER cuStreamSynchronize(uint64_t handle) {
     if (s == nullptr)
         return invalid_handle;
     uint32_t last = s->last;
-    run_until_done(last);
+    run_until_done(call, last);
     observe(last);
     return call.context->sticky;
 }
@@ -304,7 +323,7 @@ DRIVER cuEventSynchronize(uint64_t handle) {
     if (e == nullptr)
         return invalid_handle;
     uint32_t operation = e->operation;
-    run_until_done(operation);
+    run_until_done(call, operation);
     observe(operation);
     return call.context->sticky;
 }

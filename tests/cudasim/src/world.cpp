@@ -124,9 +124,11 @@ void reset() {
     order.clear();
 }
 
-int strike(const std::string &name, Context *context, uint64_t *sleep_us) {
+int strike(const std::string &name, Context *context, int device, Struck *struck) {
     for (Fault &f : world.faults) {
         if (f.call != name && !(f.call == "*" && name.compare(0, 2, "cu") == 0))
+            continue;
+        if (f.on >= 0 && f.on != device)
             continue;
         f.seen++;
         if (!(f.nth == 0 || f.seen == f.nth || (f.from && f.seen > f.nth)))
@@ -134,7 +136,10 @@ int strike(const std::string &name, Context *context, uint64_t *sleep_us) {
         constexpr size_t most = 1000;
         if (world.struck.size() < most)
             world.struck.push_back(name);
-        *sleep_us += f.sleep_us;
+        struck->sleep_us += f.sleep_us;
+        struck->hangs |= f.hangs;
+        if (f.dies && f.device < world.devices.size())
+            world.devices[f.device].dead = f.code;
         if (f.seize_bytes != 0 && f.device < world.devices.size())
             world.devices[f.device].neighbour += uint64_t(f.seize_bytes);
         if (f.sticky && context != nullptr)
@@ -167,7 +172,24 @@ static int virtual_memory_code(const Context *current) {
     return 0;
 }
 
-Call::Call(const char *function, Needs needs) : name(without_version(function)), lock(world.mutex) {
+void wait_unhung(const Call &call, const Context *context) {
+    world.unhung.wait(call.lock, [&] { return !context->hung; });
+}
+
+void unhang() {
+    for (auto &s : world.streams)
+        s->hung = false;
+    for (auto &[handle, context] : world.contexts)
+        context->hung = false;
+    world.unhung.notify_all();
+}
+
+int dead_code(int device) {
+    return device >= 0 && size_t(device) < world.devices.size() ? world.devices[size_t(device)].dead : 0;
+}
+
+Call::Call(const char *function, Needs needs, int device)
+    : name(without_version(function)), lock(world.mutex) {
     world.calls[name]++;
     world.call_total++;
     world.now_ns += world.config.call_ns;
@@ -175,12 +197,16 @@ Call::Call(const char *function, Needs needs) : name(without_version(function)),
         report(Kind::context, name + " on a caller's thread");
     auto found = world.contexts.find(current_context);
     context = found == world.contexts.end() ? nullptr : found->second.get();
-    uint64_t sleep_us = 0;
-    code = strike(name, context, &sleep_us);
+    if (device < 0 && context != nullptr)
+        device = context->device;
+    Struck struck;
+    code = strike(name, context, device, &struck);
+    if (code == 0)
+        code = dead_code(device);
     injected = code != 0;
-    if (sleep_us > 0) {
+    if (struck.sleep_us > 0) {
         lock.unlock();
-        pause(sleep_us);
+        pause(struck.sleep_us);
         lock.lock();
         found = world.contexts.find(current_context); // it may have gone meanwhile
         context = found == world.contexts.end() ? nullptr : found->second.get();

@@ -2,6 +2,7 @@
 // so that a run is a sequence that a seed repeats.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -54,6 +55,7 @@ struct Device {
     uint64_t used = 0, peak = 0, neighbour = 0;
     uint64_t implicit = 0;               // taken at launches, for code and local memory
     uint64_t free_at[engine_count] = {}; // on the virtual clock, ns
+    int dead = 0;                        // CUresult of every call about the device; 0: it lives
 };
 
 // What a context has local memory for from the start, in what it takes itself: the default of
@@ -68,6 +70,7 @@ struct Context {
     uint64_t local_taken = 0;                   // device memory for more than the first of them
     uint64_t outstanding = 0;                   // operations enqueued and not run
     bool was_full = false;                      // a launch has had to wait: reported once
+    bool hung = false;                          // an operation never ends, nor does what waits for all
 };
 
 struct Stream;
@@ -95,6 +98,7 @@ struct Stream {
     uint64_t free_at = 0;
     uint32_t last = 0;            // operation enqueued last
     std::string work = "nothing"; // name of the last one that was no event or wait
+    bool hung = false;            // its first operation never ends
 };
 
 struct Event {
@@ -155,10 +159,12 @@ struct Violation {
 
 struct World {
     std::mutex mutex;
+    std::condition_variable unhung; // of whoever waits for an operation that never ends
     bool initialised = false, space_open = false;
     Config config;
     std::vector<Fault> faults;
     std::vector<Device> devices;
+    std::vector<int> visible; // devices by ordinal, after CUDA_VISIBLE_DEVICES
     std::map<uint64_t, std::unique_ptr<Context>> contexts;
     std::vector<std::unique_ptr<Context>> destroyed; // operations and events may still name them
     std::map<uint64_t, Stream *> stream_handles;
@@ -199,7 +205,7 @@ void reset();
 enum class Needs { nothing, init, virtual_memory, context };
 class Call {
   public:
-    Call(const char *function, Needs needs);
+    Call(const char *function, Needs needs, int device = -1);
     int code = 0;          // not 0: return it at once
     bool injected = false; // code comes from a fault
     Context *context = nullptr;
@@ -211,19 +217,31 @@ class Call {
     Stream *stream(uint64_t handle) const;
     Event *event(uint64_t handle) const;
 
-  private:
-    std::unique_lock<std::mutex> lock;
+    mutable std::unique_lock<std::mutex> lock;
 };
 
 extern thread_local uint64_t current_context;
 
-// strike lets faults strike `name`; it returns the code to give, 0 for none.
-int strike(const std::string &name, Context *context, uint64_t *sleep_us);
+// What a fault does beside giving a code.
+struct Struck {
+    uint64_t sleep_us = 0;
+    bool hangs = false;
+};
+// strike lets faults strike `name`, a call about a device (-1: about none); it returns the code to give, 0
+// for none.
+int strike(const std::string &name, Context *context, int device, Struck *struck);
+
+// find_visible lists the devices that CUDA_VISIBLE_DEVICES leaves, all if it is not set.
+void find_visible();
+// wait_unhung returns when the context has no operation that never ends, as long as that takes.
+void wait_unhung(const Call &call, const Context *context);
+void unhang();             // what never ends, ends
+int dead_code(int device); // what a dead device answers; 0: it lives, or is none
 
 // Streams.
 int enqueue(const Call &call, Stream *stream, Operation operation, std::string name);
 bool run_one(); // false when nothing is outstanding
-void run_until_done(uint32_t operation);
+void run_until_done(const Call &call, uint32_t operation);
 void run_all(const Call &call, Context *context); // what the call waits for device-wide, recorded
 void observe(uint32_t operation);                 // the host has seen it complete
 Clock after(uint32_t operation);
