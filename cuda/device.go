@@ -47,8 +47,9 @@ type device struct {
 	closed bool                     // guarded by mu
 	tasks  sync.WaitGroup           // one for every Load and Prove
 
-	lost lostSessions
-	gone atomic.Pointer[backend.GoneError] // nil: the card has not been lost for good
+	lost     lostSessions
+	refusals refusals
+	gone     atomic.Pointer[backend.GoneError] // nil: the card has not been lost for good
 
 	enqueued chan struct{} // tokens of the jobs whose kernels are enqueued and have not all run: plan.tokens
 	launched atomic.Int64  // kernels, since the card was opened
@@ -166,7 +167,7 @@ func (d *device) giveBack(failed error) error {
 	if d.gone.Load() != nil && driver.Sticky(left) {
 		left = nil
 	}
-	if lost := d.jobs.Lost() != nil || driver.Sticky(failed); lost && left == nil && s.context.Closed() {
+	if lost := d.jobs.Lost() != nil || driver.Lost(failed); lost && left == nil && s.context.Closed() {
 		return nil
 	}
 	return errors.Join(failed, left)

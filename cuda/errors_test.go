@@ -34,11 +34,13 @@ func TestKindsOfErrors(t *testing.T) {
 		"memory that others use":             {fmt.Errorf("%w: %w", sched.ErrNoMemory, failed(700)), []error{backend.ErrDeviceMemory}},
 		"a job that cannot fit":              {&vram.TooLargeError{}, []error{backend.ErrDeviceMemory}},
 		"a device that stays busy":           {&backend.BusyError{Err: failed(driver.ErrorOutOfMemory)}, []error{backend.ErrDeviceMemory}},
-		"points that cannot be pinned": {fmt.Errorf("%w: %w", srs.ErrMemory, failed(driver.ErrorOutOfMemory)),
-			[]error{backend.ErrHostMemory, backend.ErrDeviceMemory}},
-		"an old driver":         {driver.ErrOldDriver, []error{backend.ErrNoDevice}},
-		"a scalar out of range": {groth16.ErrScalarRange, nil},
-		"no error":              {nil, nil},
+		"points that cannot be pinned": {fmt.Errorf("%w: %w", srs.ErrMemory, &driver.Error{Call: "cuMemHostRegister", Code: driver.ErrorOutOfMemory}),
+			[]error{backend.ErrHostMemory}},
+		"a driver call that nothing explains": {failed(999), []error{backend.ErrDeviceLost}},
+		"one of several such":                 {errors.Join(failed(1), failed(999)), []error{backend.ErrDeviceLost}},
+		"an old driver":                       {driver.ErrOldDriver, []error{backend.ErrNoDevice}},
+		"a scalar out of range":               {groth16.ErrScalarRange, nil},
+		"no error":                            {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ofKind(c.err)

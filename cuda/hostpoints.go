@@ -200,7 +200,7 @@ func (h *hostPoints) register(by *session) error {
 		}
 		return err
 	})
-	if err != nil && !driver.Sticky(err) {
+	if err != nil && !driver.Lost(err) {
 		err = fmt.Errorf("cuda: %s: pinning %d bytes of host memory for parameters %s, which do not fit the memory budget beside a job: %w: %w "+
 			"(raise CUZK_VRAM_BUDGET so that they stay on the card, or let the process lock that much memory)",
 			named(by.context.Device()), h.params.PointBytes(), h.params.Name(), srs.ErrMemory, err)

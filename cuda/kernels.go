@@ -83,7 +83,7 @@ func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, calls []launch.C
 			Stream:   s,
 			Touches:  touches,
 		}, c.Args)
-		if driver.Is(err, driver.ErrorOutOfMemory) {
+		if driver.Of(err, driver.CauseDeviceMemory) {
 			return launchMemory(b, err)
 		}
 		if err != nil {

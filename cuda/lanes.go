@@ -92,9 +92,9 @@ func (l *lanes) on(s sched.Stream, f func(b *driver.Bound, stream driver.Stream)
 	return lost(l.threads[s].Do(func(b *driver.Bound) error { return f(b, l.streams[s]) }))
 }
 
-// lost marks errors after which the context is of no use.
+// lost marks errors after which nothing on the device is trusted.
 func lost(err error) error {
-	if driver.Sticky(err) {
+	if driver.Lost(err) && !errors.Is(err, sched.ErrDeviceLost) {
 		return fmt.Errorf("%w: %w", sched.ErrDeviceLost, err)
 	}
 	return err
@@ -173,7 +173,7 @@ func (l *lanes) Map(offset, bytes uint64) error {
 		}
 		return err
 	})
-	if driver.Is(err, driver.ErrorOutOfMemory) {
+	if driver.Of(err, driver.CauseDeviceMemory) {
 		return fmt.Errorf("%w: %w%s", sched.ErrNoMemory, err, l.free())
 	}
 	if err != nil {

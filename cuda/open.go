@@ -96,8 +96,7 @@ func (d *device) budgetText() string {
 }
 
 // isDeviceMemory reports whether err says that the card has too little memory
-// left: cuMemHostAlloc's is the machine's.
+// left.
 func isDeviceMemory(err error) bool {
-	var e *driver.Error
-	return errors.Is(err, ErrFull) || errors.As(err, &e) && e.Code == driver.ErrorOutOfMemory && e.Call != "cuMemHostAlloc"
+	return errors.Is(err, ErrFull) || driver.Of(err, driver.CauseDeviceMemory)
 }

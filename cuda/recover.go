@@ -15,7 +15,7 @@ import (
 // withRecovery runs a job, and once more if the card was lost meanwhile, has
 // been reset, and again says that the job's memory may still be read.
 func (d *device) withRecovery(ctx context.Context, again func() bool, do func() error) error {
-	err := do()
+	err := d.judged(do())
 	if !errors.Is(err, sched.ErrDeviceLost) {
 		return err
 	}
@@ -32,7 +32,40 @@ func (d *device) withRecovery(ctx context.Context, again func() bool, do func() 
 		return fmt.Errorf("%w; %s has been reset, try again", err, named(d.card))
 	}
 	d.retries.Add(1)
-	return do()
+	return d.judged(do())
+}
+
+// judged marks what a job returns as a loss if it is one: whatever nothing of
+// ours explains, at any call, and a call that an idle device refuses twice in
+// the same way, although its arguments were right for every job before.
+func (d *device) judged(err error) error {
+	err = lost(err)
+	if !errors.Is(err, sched.ErrDeviceLost) && d.refusals.again(err) && d.jobs.Stats().Outstanding == 0 {
+		err = fmt.Errorf("%w: twice on an idle device: %w", sched.ErrDeviceLost, err)
+	}
+	return d.jobs.Noted(err)
+}
+
+// refusals is the last call that the driver refused a job.
+type refusals struct {
+	mu   sync.Mutex
+	call string        // guarded by mu
+	code driver.Result // guarded by mu; driver.Success: the last job was refused none
+}
+
+// again notes how a job ended, and reports whether the one before it ended with
+// the same refusal. Too little memory is none: it says nothing of the device.
+func (r *refusals) again(err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, at := r.code, r.call
+	r.call, r.code = "", driver.Success
+	var e *driver.Error
+	if !errors.As(err, &e) || e.Cause() != driver.CauseCall {
+		return false
+	}
+	r.call, r.code = e.Call, e.Code
+	return before == e.Code && at == e.Call
 }
 
 // recover makes a lost card usable again, once all its jobs have failed. If the

@@ -56,7 +56,7 @@ func (s *session) fixed() uint64 {
 func (s *session) reserve(b *driver.Bound) error {
 	s.local = max(localBytes, s.kernels.local)
 	has, err := b.ReserveLocal(s.local)
-	if driver.Is(err, driver.ErrorOutOfMemory) || driver.Sticky(err) {
+	if driver.Of(err, driver.CauseDeviceMemory) || driver.Lost(err) {
 		return err
 	}
 	s.local = max(s.local, has)

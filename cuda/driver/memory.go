@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"fmt"
 	"unsafe"
 )
 
@@ -121,6 +122,10 @@ func (b *Bound) Granularity() (uint64, error) {
 func (b *Bound) AddressReserve(bytes, alignment uint64) (DevicePtr, error) {
 	var p DevicePtr
 	err := b.fail(b.d.fn.MemAddressReserve(&p, bytes, alignment, 0, 0), "cuMemAddressReserve", "%d bytes", bytes)
+	if Of(err, CauseAddresses) {
+		err = fmt.Errorf("%w: the process has too few addresses left, of which a device needs as many as it has bytes "+
+			"(ulimit -v, RLIMIT_AS)", err)
+	}
 	return p, err
 }
 

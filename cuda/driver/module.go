@@ -58,7 +58,7 @@ func (b *Bound) FunctionAttribute(f Function, a FuncAttribute) (int, error) {
 func (b *Bound) LoadFunction(f Function, name string) (local uint64, err error) {
 	if b.d.fn.FuncLoad != nil {
 		err := b.fail(b.d.fn.FuncLoad(f), "cuFuncLoad", "%s", name)
-		if Is(err, ErrorOutOfMemory) || Sticky(err) {
+		if Of(err, CauseDeviceMemory) || Lost(err) {
 			return 0, err
 		}
 	}
