@@ -38,13 +38,18 @@ func (h *holding) block(i int) launch.Range {
 func (h *holding) lane(ctx context.Context, st sched.Stream) lane {
 	return lane{
 		enqueue: func(l launches, blocks ...int) error {
+			h.step("before enqueueing")
 			return h.ticket.Enqueue(ctx, st, func() error {
 				return h.on(st, func(b *driver.Bound, stream driver.Stream) error {
+					h.step("enqueueing")
 					if err := h.begin(b, blocks); err != nil {
 						return err
 					}
 					b.For(h.owner())
-					return h.spans.copies(b, st, stream, l)
+					return h.spans.copies(b, st, stream, func(b *driver.Bound, stream driver.Stream) error {
+						defer h.step("enqueued")
+						return l(b, stream)
+					})
 				})
 			}, blocks...)
 		},
@@ -79,6 +84,7 @@ func (h *holding) begin(b *driver.Bound, blocks []int) error {
 
 // handOn gives blocks to the next ticket; their last use has been enqueued.
 func (h *holding) handOn(blocks ...int) error {
+	h.step("before handing on")
 	if err := h.end(blocks); err != nil {
 		return err
 	}

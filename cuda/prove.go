@@ -98,16 +98,10 @@ func (j *job) run(ctx context.Context) error {
 	err = j.device.jobs.Run(ctx, need, sched.Work{
 		Upload: func(ctx context.Context, t *sched.Ticket) error {
 			j.claimed(t)
-			if err := j.upload(ctx); err != nil {
-				return errors.Join(err, j.endRest())
-			}
-			return nil
+			return orElse(func() error { return j.upload(ctx) }, j.endRest)
 		},
 		Compute: func(ctx context.Context, _ *sched.Ticket) error {
-			if err := j.compute(ctx); err != nil {
-				return errors.Join(err, j.joinAnyway(), j.endRest())
-			}
-			return nil
+			return orElse(func() error { return j.compute(ctx) }, j.joinAnyway, j.endRest)
 		},
 		Finish: func(ctx context.Context, _ *sched.Ticket) error { return j.finish(ctx) },
 		Stage:  j.task.Stage,
@@ -125,6 +119,23 @@ func (j *job) run(ctx context.Context) error {
 	for _, e := range j.events {
 		j.Destroy(sched.Event(e))
 	}
+	return err
+}
+
+// orElse runs do, and what has to follow if it fails or panics: the scheduler
+// hands the job's blocks on next, at the tails of streams that are then joined.
+func orElse(do func() error, then ...func() error) (err error) {
+	done := false
+	defer func() {
+		if done && err == nil {
+			return
+		}
+		for _, f := range then {
+			err = errors.Join(err, f())
+		}
+	}()
+	err = do()
+	done = true
 	return err
 }
 

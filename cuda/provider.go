@@ -48,6 +48,10 @@ type Options struct {
 	chunkBytes uint64    // in which memory is mapped; 0 is sched.ChunkBytes
 	tilePoints uint32    // of h in a tile, where a set is streamed; 0 lets the plan decide
 	pins       *hostPins // of the provider; nil: none
+
+	// planted is called at each step of a job, for tests that let one panic; nil:
+	// nothing is.
+	planted func(step string)
 }
 
 // MinHostBytes is the least Options.HostBytes: the buffers for parameter files

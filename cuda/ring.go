@@ -126,9 +126,9 @@ type filled struct {
 
 // send fills slots with the pieces of all segments, in order, on several
 // goroutines and enqueues each as soon as it is filled. It returns when all
-// copies are enqueued, or at the first error. Either way no fill is running
-// any more, so nothing of the caller's is read.
-func (r *ring) send(ctx context.Context, to lane, segments ...segment) error {
+// copies are enqueued, or at the first error, or panics. Whichever it is, no
+// fill is running any more, so nothing of the caller's is read.
+func (r *ring) send(ctx context.Context, to lane, segments ...segment) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan filled, len(r.slots)) // a place for every slot: sends never block
@@ -145,15 +145,16 @@ func (r *ring) send(ctx context.Context, to lane, segments ...segment) error {
 		fillErr = fillers.Wait()
 		close(ready)
 	}()
-	failed := r.flyAll(ready, to)
-	cancel()
-	for f := range ready { // what was filled after a failure
-		r.free <- f.slot
-	}
-	if failed != nil {
-		return failed
-	}
-	return fillErr
+	defer func() {
+		cancel()
+		for f := range ready { // what was filled after a failure
+			r.free <- f.slot
+		}
+		if err == nil {
+			err = fillErr
+		}
+	}()
+	return r.flyAll(ready, to)
 }
 
 // pieceCounter hands out the pieces of segments in order.
@@ -252,6 +253,13 @@ func (r *ring) fly(batch []filled, to lane) error {
 		}
 	}
 	return to.enqueue(func(b *driver.Bound, s driver.Stream) error {
+		recorded := 0
+		defer func() {
+			// After a failure: of these, copies may have been enqueued.
+			for _, f := range batch[recorded:] {
+				_ = b.Record(f.slot.copied, s)
+			}
+		}()
 		for _, f := range batch {
 			if err := f.copy(b, s); err != nil {
 				return err
@@ -259,6 +267,7 @@ func (r *ring) fly(batch []filled, to lane) error {
 			if err := b.Record(f.slot.copied, s); err != nil {
 				return err
 			}
+			recorded++
 		}
 		return r.reclaim(b, s)
 	}, blocks...)

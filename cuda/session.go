@@ -54,6 +54,8 @@ type session struct {
 	pinning *pinning // of host; nil until pin
 	ending  bool     // guarded by pinnedPoints.mu; see pinnedBy
 
+	planted func(step string) // Options.planted
+
 	tables map[uint32]*tableSet // by logarithm of the domain; belongs to the compute turn
 }
 
@@ -100,11 +102,18 @@ func newSession(card *driver.Device, images *image.Set, options Options) (*sessi
 	if err != nil {
 		return nil, err
 	}
-	s := &session{lanes: l, host: options.pins, tables: map[uint32]*tableSet{}}
+	s := &session{lanes: l, host: options.pins, planted: options.planted, tables: map[uint32]*tableSet{}}
 	if err := l.watch.Do(func(b *driver.Bound) error { return s.fill(b, images) }); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+// step says where a job is; see Options.planted.
+func (s *session) step(name string) {
+	if s.planted != nil {
+		s.planted(name)
+	}
 }
 
 func (s *session) fill(b *driver.Bound, images *image.Set) (err error) {
