@@ -123,3 +123,33 @@ func TestADeadDevice(t *testing.T) {
 	assert.Error(t, opened[0].Close())
 	assert.NoError(t, opened[1].Close())
 }
+
+// TestADeviceThatDoesNotSayWhoItIs lets one of two devices answer no question
+// about itself: it is listed with the reason, and the other one is used.
+func TestADeviceThatDoesNotSayWhoItIs(t *testing.T) {
+	needsFaults(t)
+	p := makeProven(t, synth.Dense(20, 3), 1)
+	for _, call := range []string{"cuDeviceGetName", "cuDeviceTotalMem", "cuDeviceGetUuid", "cuDeviceGetAttribute"} {
+		for ill := range 2 {
+			t.Run(fmt.Sprintf("%s of device %d", call, ill), func(t *testing.T) {
+				sim := cudasim.New(t, cudasim.Config{Devices: 2})
+				sim.Fault(cudasim.Fault{Call: call, Code: 999, On: ill + 1})
+				provider := NewProvider(Options{})
+				infos, err := provider.Devices()
+				require.NoError(t, err)
+				require.Len(t, infos, 2)
+				assert.Contains(t, infos[ill].Unusable, call)
+				assert.NotEmpty(t, infos[ill].Name)
+				assert.Empty(t, infos[1-ill].Unusable)
+				_, err = provider.Open(ill)
+				assert.ErrorContains(t, err, call)
+				opened, err := provider.Open(1 - ill)
+				require.NoError(t, err)
+				got, err := sums(t.Context(), opened, p)
+				require.NoError(t, err)
+				p.check(t, got)
+				require.NoError(t, opened.Close())
+			})
+		}
+	}
+}

@@ -156,6 +156,9 @@ func (p *Provider) Open(ordinal int) (backend.Device, error) {
 	if ordinal < 0 || ordinal >= len(devices) {
 		return nil, fmt.Errorf("cuda: %w: device %d, expected 0 to %d", backend.ErrNoDevice, ordinal, len(devices)-1)
 	}
+	if err := devices[ordinal].Refusal(); err != nil {
+		return nil, sentinel.Wrap(backend.ErrNoDevice, err)
+	}
 	d, err := openPatiently(devices[ordinal], images, p.options)
 	return d, ofKind(err)
 }

@@ -53,8 +53,8 @@ type Bound struct {
 
 // NewContext makes a context and its first thread.
 func (dev *Device) NewContext() (*Context, error) {
-	if dev.Unusable != "" {
-		return nil, fmt.Errorf("cuda: gpu%d %s: %s", dev.Ordinal, dev.Name, dev.Unusable)
+	if err := dev.Refusal(); err != nil {
+		return nil, err
 	}
 	c := &Context{d: dev.d, dev: dev}
 	main, err := c.startThread(func() error {

@@ -176,33 +176,50 @@ func (d *Driver) Devices() ([]*Device, error) {
 	}
 	devices := make([]*Device, count)
 	for i := range devices {
-		dev, err := d.device(i)
-		if err != nil {
-			return nil, err
-		}
-		devices[i] = dev
+		devices[i] = d.device(i)
 	}
 	return devices, nil
 }
 
-func (d *Driver) device(ordinal int) (*Device, error) {
-	dev := &Device{d: d, Ordinal: ordinal}
+// nameless is the name of a device that does not answer when it is asked for its own.
+const nameless = "device without an answer"
+
+// device asks one device who it is. If it gives no answer it is not usable, and
+// others are.
+func (d *Driver) device(ordinal int) *Device {
+	dev := &Device{d: d, Ordinal: ordinal, Name: nameless}
+	if err := dev.identify(); err != nil {
+		dev.Unusable = err.Error()
+	}
+	return dev
+}
+
+// Refusal is why the device cannot be used, or nil.
+func (dev *Device) Refusal() error {
+	if dev.Unusable == "" {
+		return nil
+	}
+	return fmt.Errorf("cuda: gpu%d %s: %s", dev.Ordinal, dev.Name, dev.Unusable)
+}
+
+func (dev *Device) identify() error {
+	d, ordinal := dev.d, dev.Ordinal
 	if err := d.fail(d.fn.DeviceGet(&dev.handle, int32(ordinal)), ordinal, "cuDeviceGet", ""); err != nil {
-		return nil, err
+		return err
 	}
 	var name [256]byte
 	if err := d.fail(d.fn.DeviceGetName(&name[0], int32(len(name)), dev.handle), ordinal, "cuDeviceGetName", ""); err != nil {
-		return nil, err
+		return err
 	}
 	text, _, _ := bytes.Cut(name[:], []byte{0})
 	dev.Name = string(text)
 	if err := d.fail(d.fn.DeviceTotalMem(&dev.Bytes, dev.handle), ordinal, "cuDeviceTotalMem", ""); err != nil {
-		return nil, err
+		return err
 	}
 	if err := d.fail(d.fn.DeviceGetUUID(&dev.UUID, dev.handle), ordinal, "cuDeviceGetUuid", ""); err != nil {
-		return nil, err
+		return err
 	}
-	return dev, dev.readAttributes()
+	return dev.readAttributes()
 }
 
 // Simulated is Driver.Simulated.
