@@ -72,6 +72,8 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 	switch {
 	case refusesContext(err): // one that another engine has lost, or a library beside us
 		return nil, goneError(card, err)
+	case driver.Of(err, driver.CauseImage) || driver.Of(err, driver.CauseCall) && driver.At(err, "cuModuleGetFunction"):
+		return nil, &backend.UnusableError{Err: fmt.Errorf("cuda: %s cannot run the kernels %s: %w", named(card), images.Origin, err)}
 	case err != nil:
 		return nil, err
 	}

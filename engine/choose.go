@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 )
@@ -28,10 +27,6 @@ const (
 	FallbackNone
 )
 
-// avoidFor is how long a device that a partition was moved away from gets no
-// job that may run elsewhere. Then the next one tries it.
-const avoidFor = time.Minute
-
 func (f Fallback) valid() bool { return f >= FallbackGPU && f <= FallbackNone }
 
 // chooseDevice is the device for one partition: the one named, else the
@@ -46,12 +41,17 @@ func (e *Engine) chooseDevice(index int) (*device, error) {
 		if d.info.Unusable != "" {
 			return nil, fmt.Errorf("%w: device %d (%s) cannot be used: %s", errNoDevice, index, d.info.Name, d.info.Unusable)
 		}
-		if gone := d.gone.Load(); gone != nil {
-			return nil, fmt.Errorf("engine: device %d (%s) cannot be used: %w", index, d.info.Name, gone)
+		if why := d.why(); why != nil {
+			return nil, fmt.Errorf("engine: device %d (%s) cannot be used: %w", index, d.info.Name, why)
 		}
 		return d, nil
 	}
-	candidates, err := e.preferredOrFallback()
+	return e.chooseAny(nil)
+}
+
+// chooseAny is chooseDevice for AnyDevice, of the devices that were not tried.
+func (e *Engine) chooseAny(tried []*device) (*device, error) {
+	candidates, err := e.preferredOrFallback(tried)
 	if err != nil {
 		return nil, fmt.Errorf("engine: no device is left: %w", err)
 	}
@@ -66,33 +66,48 @@ func (e *Engine) chooseDevice(index int) (*device, error) {
 	return best, nil
 }
 
-// preferredOrFallback are the devices that take jobs for AnyDevice: the
-// preferred ones that are not gone; after the last of them the CPU, if it is
-// the fallback. If none is left the error says why.
-func (e *Engine) preferredOrFallback() ([]*device, error) {
-	var left []*device
+// preferredOrFallback are the devices that take jobs for AnyDevice, less those
+// that were tried: the preferred ones that are in use; after the last of them
+// the CPU, if it is the fallback, or if all of them turned out to be unusable. If
+// none is left the error says why.
+func (e *Engine) preferredOrFallback(tried []*device) ([]*device, error) {
+	left := without(tried, e.preferred)
+	refused := !slices.ContainsFunc(e.preferred, func(d *device) bool { return d.refused.Load() == nil })
+	if len(left) == 0 && (e.fallback == FallbackCPU || refused) {
+		left = without(tried, slices.DeleteFunc(slices.Clone(e.devices), func(d *device) bool { return d.info.Backend != backend.CPU }))
+		if refused && len(left) > 0 {
+			e.toCPU.Do(func() { e.log.Warn("proofs are made on the CPU", "reason", e.GPUReason()) })
+		}
+	}
+	if len(left) > 0 {
+		return left, nil
+	}
 	for _, d := range e.preferred {
-		if d.usable() {
+		if why := d.why(); why != nil {
+			return nil, why
+		}
+	}
+	return nil, errNoDevice
+}
+
+// without are the usable devices of a list that were not tried.
+func without(tried, list []*device) (left []*device) {
+	for _, d := range list {
+		if d.usable() && !slices.Contains(tried, d) {
 			left = append(left, d)
 		}
 	}
-	if len(left) == 0 && e.fallback == FallbackCPU {
-		for _, d := range e.devices {
-			if d.info.Backend == backend.CPU && d.usable() {
-				left = append(left, d)
-			}
-		}
-	}
-	if len(left) == 0 {
-		return nil, e.preferred[0].gone.Load()
-	}
-	return left, nil
+	return left
 }
 
-// moveOn gives a partition that d has lost to another device. It reports
+// moveOn gives a partition that d cannot work on to another device. It reports
 // whether that, not the caller, answers for the partition now.
 func (d *device) moveOn(p *partition, lost error) bool {
-	if !errors.Is(lost, ErrDeviceLost) || p.job.opt.Device != AnyDevice {
+	if !unwell(lost) || p.job.stopped() != nil {
+		return false
+	}
+	d.avoid(lost)
+	if p.job.opt.Device != AnyDevice {
 		return false
 	}
 	p.tried = append(p.tried, d)
@@ -100,7 +115,6 @@ func (d *device) moveOn(p *partition, lost error) bool {
 	if to == nil || !p.rowsAgain() {
 		return false
 	}
-	d.avoidUntil.Store(time.Now().Add(avoidFor).UnixNano())
 	p.lost = lost
 	if err := p.queueOn(to); err != nil { // the engine is being closed
 		return false
@@ -129,7 +143,7 @@ func (e *Engine) fallbackFor(p *partition) *device {
 			if d.info.Backend != kind || !d.usable() || slices.Contains(p.tried, d) {
 				continue
 			}
-			if best == nil || d.load.Load() < best.load.Load() {
+			if best == nil || best.avoided() && !d.avoided() || best.avoided() == d.avoided() && d.load.Load() < best.load.Load() {
 				best = d
 			}
 		}
@@ -141,7 +155,7 @@ func (e *Engine) fallbackFor(p *partition) *device {
 }
 
 // usable reports whether the device takes jobs.
-func (d *device) usable() bool { return d.info.Unusable == "" && d.gone.Load() == nil }
+func (d *device) usable() bool { return d.info.Unusable == "" && d.why() == nil }
 
 // isGone reports whether err says that d is lost for as long as the process
 // lives. From then on d gets no more jobs, and is listed as unusable.
@@ -155,9 +169,6 @@ func (d *device) isGone(err error) bool {
 	}
 	return true
 }
-
-// avoided reports whether a partition was moved away from d not long ago.
-func (d *device) avoided() bool { return time.Now().UnixNano() < d.avoidUntil.Load() }
 
 // withLoss adds to a moved partition's error why it was moved. The error stays
 // of the kind that the last device says.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,8 +27,9 @@ type device struct {
 
 	pool *sched.Pool[*partition]
 
-	avoidUntil atomic.Int64                      // Unix time in ns, see avoided
-	gone       atomic.Pointer[backend.GoneError] // nil: the device has not been lost for good
+	avoidance atomic.Pointer[avoidance]             // nil: the device is well
+	gone      atomic.Pointer[backend.GoneError]     // nil: the device has not been lost for good
+	refused   atomic.Pointer[backend.UnusableError] // nil: the device has not turned out to be unusable
 
 	opening sync.Mutex                     // held while the provider opens the device
 	opened  atomic.Pointer[backend.Device] // set under opening; nil until the first use, and when closed for idleness
@@ -60,11 +62,14 @@ func (d *device) workersFor(n int) int {
 	}
 }
 
-// infoNow is the device's info with the reason why it is not used any more.
+// infoNow is the device's info with the reason why it is not used any more, or
+// avoided.
 func (d *device) infoNow() backend.Info {
 	info := d.info
-	if gone := d.gone.Load(); gone != nil {
-		info.Unusable = gone.Error()
+	if why := d.why(); why != nil {
+		info.Unusable = why.Error()
+	} else if text := d.avoidedText(); text != "" {
+		info.Detail = strings.TrimPrefix(info.Detail+"; "+text, "; ")
 	}
 	return info
 }
@@ -108,14 +113,14 @@ func (d *device) openOnce() (backend.Device, error) {
 	if d.isClosed() {
 		return nil, errClosed
 	}
-	if gone := d.gone.Load(); gone != nil {
-		return nil, gone
+	if why := d.why(); why != nil {
+		return nil, why
 	}
 	opened := d.opened.Load()
 	if opened == nil {
 		dev, err := d.provider.Open(d.info.Ordinal)
 		if err != nil {
-			return nil, fmt.Errorf("engine: opening %s %d (%s): %w", d.info.Backend, d.info.Ordinal, d.info.Name, err)
+			return nil, &openError{fmt.Errorf("engine: opening %s %d (%s): %w", d.info.Backend, d.info.Ordinal, d.info.Name, err)}
 		}
 		opened = &dev
 		d.opened.Store(opened)

@@ -24,6 +24,7 @@ type Engine struct {
 	recording bool          // New started the timeline; fixed by New
 	closeIdle time.Duration // Config.CloseIdle; fixed by New
 	fallback  Fallback      // Config.Fallback; fixed by New
+	toCPU     sync.Once     // it was said that the CPU proves because no GPU can
 
 	mu     sync.Mutex
 	sets   map[*srs.Params]*paramSet // guarded by mu; open parameter sets

@@ -22,7 +22,8 @@ type scripted struct {
 	infos     []backend.Info
 	listErr   error
 	openErr   error
-	opening   func() error // called by Open if openErr is nil; nil: nothing
+	opening   func() error            // called by Open if openErr is nil; nil: nothing
+	refusing  func(ordinal int) error // called by Open before those; nil: nothing
 	loadErr   error
 	script    func(ctx context.Context, t *backend.Task) error
 	losing    func(ordinal int) bool  // devices that are lost under a task once it has been read; nil: none
@@ -50,6 +51,11 @@ func (s *scripted) Name() string                     { return s.name }
 func (s *scripted) Devices() ([]backend.Info, error) { return s.infos, s.listErr }
 
 func (s *scripted) Open(ordinal int) (backend.Device, error) {
+	if s.refusing != nil {
+		if err := s.refusing(ordinal); err != nil {
+			return nil, err
+		}
+	}
 	if s.openErr != nil {
 		return nil, s.openErr
 	}

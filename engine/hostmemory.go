@@ -52,7 +52,7 @@ func (e *Engine) pinHost(memory []byte) backend.HostPinner {
 			continue
 		}
 		_, done, err := d.use(once)
-		if d.isGone(err) {
+		if d.outOfUse(err) {
 			continue
 		}
 		if err == nil {

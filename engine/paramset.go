@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,15 +81,25 @@ func (e *Engine) AddSRS(ctx context.Context, p *srs.Params) (*SRS, error) {
 }
 
 // loadSomewhere makes the set usable on the device that the next job would go
-// to. One that turns out to be gone is no such device.
+// to, or the next one if that cannot be opened, is lost or full. One that turns
+// out to be gone or unusable is no such device.
 func (e *Engine) loadSomewhere(ctx context.Context, set *paramSet) error {
+	var tried []*device
+	var failed error // of the first that was tried in vain
 	for {
-		d, err := e.chooseDevice(AnyDevice)
+		d, err := e.chooseAny(tried)
 		if err != nil {
-			return err
+			return cmp.Or(failed, err)
 		}
-		if err = set.loadFirst(ctx, d); !d.isGone(err) {
+		err = set.loadFirst(ctx, d)
+		switch {
+		case d.outOfUse(err):
+		case !unwell(err) || ctx.Err() != nil:
 			return err
+		default:
+			d.avoid(err)
+			tried = append(tried, d)
+			failed = cmp.Or(failed, err)
 		}
 	}
 }

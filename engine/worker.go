@@ -32,7 +32,7 @@ func (d *device) carry(worker int, p *partition) {
 	switch {
 	case err == nil:
 		log.Debug("proved", "stages", p.stages.snapshot())
-		d.avoidUntil.Store(0)
+		d.avoidance.Store(nil)
 	case p.job.stopped() != nil: // cancelled, closed, or failed elsewhere
 		log.Debug("stopped", "reason", err)
 	default:
@@ -55,7 +55,7 @@ func (d *device) prove(p *partition) (proof Proof, err error) {
 	}
 	sums, err := d.sums(ctx, p)
 	if err != nil {
-		d.isGone(err)
+		d.outOfUse(err)
 		// The reason for stopping says more than the context's error.
 		if stop := p.job.stopped(); stop != nil {
 			err = stop

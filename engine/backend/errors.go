@@ -47,6 +47,17 @@ type BusyError struct {
 func (e *BusyError) Error() string { return e.Err.Error() }
 func (e *BusyError) Unwrap() error { return e.Err }
 
+// UnusableError is a device that is listed as usable and turned out not to be when
+// it was opened: its kernels are damaged, or there are none for it. Open returns
+// it; it is ErrNoDevice too. Asking again is of no use before the process ends.
+type UnusableError struct{ Err error }
+
+func (e *UnusableError) Error() string { return e.Err.Error() }
+func (e *UnusableError) Unwrap() error { return e.Err }
+
+// Is reports that a device which is not usable is none.
+func (e *UnusableError) Is(target error) bool { return target == ErrNoDevice }
+
 // GoneError is a device that was lost and cannot be used again for as long as
 // the process lives. Open, Load and Prove return it; it is ErrDeviceLost too.
 // Its text says what to do.
