@@ -153,3 +153,23 @@ func TestADeviceThatDoesNotSayWhoItIs(t *testing.T) {
 		}
 	}
 }
+
+// TestKernelsThatCannotBeLoaded opens a device for which the images are damaged,
+// or of another device: it is unusable, which the engine lists.
+func TestKernelsThatCannotBeLoaded(t *testing.T) {
+	needsFaults(t)
+	for call, codes := range map[string][]int{"cuModuleLoadData": {200, 209, 218, 300}, "cuModuleGetFunction": {500}} {
+		for _, code := range codes {
+			t.Run(fmt.Sprintf("%s answers %d", call, code), func(t *testing.T) {
+				sim := cudasim.New(t, cudasim.Config{})
+				sim.Fault(cudasim.Fault{Call: call, Nth: 3, Code: code})
+				_, err := NewProvider(Options{}).Open(0)
+				var unusable *backend.UnusableError
+				require.ErrorAs(t, err, &unusable)
+				assert.ErrorIs(t, err, backend.ErrNoDevice)
+				assert.ErrorContains(t, err, fmt.Sprintf("CUresult %d", code))
+				assert.ErrorContains(t, err, "cannot run the kernels CUZK_KERNELS=")
+			})
+		}
+	}
+}

@@ -61,6 +61,7 @@ var causesAt = map[string]map[Result]Cause{
 	"cuMemHostAlloc":      {ErrorOutOfMemory: CauseHostMemory, operatingSystem: CauseHostMemory},
 	"cuMemHostRegister":   {ErrorOutOfMemory: CauseHostMemory, operatingSystem: CauseHostMemory},
 	"cuMemAddressReserve": {ErrorOutOfMemory: CauseAddresses},
+	"cuInit":              {ErrorNoDevice: CauseCall}, // there is none, now and later
 }
 
 // Cause is what explains e.
@@ -81,6 +82,12 @@ func Of(err error, c Cause) bool {
 	}
 	inner := errors.Unwrap(err)
 	return inner != nil && Of(inner, c)
+}
+
+// At reports whether err is a driver error of this call.
+func At(err error, call string) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Call == call
 }
 
 // Lost reports whether err says that nothing on its device is to be trusted

@@ -8,11 +8,13 @@ package driver
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/libcuzk/libcuzk/internal/sentinel"
@@ -35,26 +37,57 @@ type Driver struct {
 	version int
 }
 
-var opened struct {
-	sync.Mutex
-	driver *Driver
-	err    error
-	done   bool
+// ErrNotReady is returned by Open for a driver that did not initialise itself, but
+// may later: its services have not started, or it is being upgraded.
+var ErrNotReady = sentinel.New(sentinel.ErrNoDevice, "driver is not ready")
+
+// retryInit is how long after a driver that was not ready it is asked again.
+const retryInit = 10 * time.Second
+
+// opener loads and initialises a driver once, and again as long as it is not
+// ready.
+type opener struct {
+	load func() (*Driver, error)
+
+	mu     sync.Mutex
+	driver *Driver   // guarded by mu
+	err    error     // guarded by mu
+	done   bool      // guarded by mu
+	again  time.Time // guarded by mu; when a driver that was not ready is asked again
 }
+
+var process = opener{load: load}
 
 // Open loads the driver and initialises it, once a process: later calls return
-// the first answer. CUZK_CUDA_LIB replaces the path of the library.
-func Open() (*Driver, error) {
-	opened.Lock()
-	defer opened.Unlock()
-	if !opened.done {
-		opened.driver, opened.err = open()
-		opened.done = true
+// the first answer, unless that is ErrNotReady. CUZK_CUDA_LIB replaces the path of
+// the library.
+func Open() (*Driver, error) { return process.open() }
+
+func (o *opener) open() (*Driver, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case !o.done:
+		o.done = true
+		if o.driver, o.err = o.load(); o.err == nil {
+			o.initialiseLocked()
+		}
+	case errors.Is(o.err, ErrNotReady) && !time.Now().Before(o.again):
+		o.initialiseLocked()
 	}
-	return opened.driver, opened.err
+	if o.err != nil {
+		return nil, o.err
+	}
+	return o.driver, nil
 }
 
-func open() (*Driver, error) {
+func (o *opener) initialiseLocked() {
+	o.err = o.driver.initialise()
+	o.again = time.Now().Add(retryInit)
+}
+
+// load loads the library.
+func load() (*Driver, error) {
 	handle, path, err := openLibrary()
 	if err != nil {
 		return nil, err
@@ -63,15 +96,27 @@ func open() (*Driver, error) {
 	if err := d.fill(handle); err != nil {
 		return nil, err
 	}
-	if err := d.fail(d.fn.Init(0), -1, "cuInit", ""); err != nil {
-		return nil, err
+	return d, nil
+}
+
+// initialise makes the loaded library ready for calls. What no argument of ours
+// explains may pass: 802 says that a service of the machine has not started, 803
+// that the driver is being replaced under us, 999 that the module is not there.
+// Source: CUDA Driver API of CUDA 13.0, CUresult.
+func (d *Driver) initialise() error {
+	err := d.fail(d.fn.Init(0), -1, "cuInit", "")
+	if Lost(err) {
+		return fmt.Errorf("%w: %w", ErrNotReady, err)
+	}
+	if err != nil {
+		return err
 	}
 	var version int32
 	if err := d.fail(d.fn.DriverGetVersion(&version), -1, "cuDriverGetVersion", ""); err != nil {
-		return nil, err
+		return err
 	}
 	d.version = int(version)
-	return d, d.checkVersion()
+	return d.checkVersion()
 }
 
 // fill looks every function of the table up and reports all that are missing.

@@ -23,7 +23,7 @@ func TestOpenReportsWhatIsMissing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(libraryVariable, test.library)
-			_, err := open()
+			_, err := load()
 			require.Error(t, err)
 			for _, want := range test.want {
 				assert.ErrorContains(t, err, want)
