@@ -20,6 +20,16 @@ func goneError(card *driver.Device, refusal error) *backend.GoneError {
 		named(card), refusal)}
 }
 
+// hungError is for a card on which work does not end. Its context is not touched
+// any more: each call that would end it waits for that work.
+func hungError(card *driver.Device, why error) *backend.GoneError {
+	return &backend.GoneError{Err: fmt.Errorf(
+		"cuda: %s hangs and is lost for as long as this process runs, restart the process: %w", named(card), why)}
+}
+
+// hangs reports whether the card was given up because work on it does not end.
+func (d *device) hangs() bool { return d.current.Load().hangs.Load() }
+
 // refusesContext reports whether err says that the driver makes no context with
 // the error of another one that has failed.
 func refusesContext(err error) bool {

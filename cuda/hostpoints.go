@@ -77,6 +77,10 @@ func (h *hostPoints) letGo() error {
 // endUnusedAndUnlock takes the registration of a set that nobody holds back, and
 // releases the set. It is called with pinnedPoints.mu held.
 func (h *hostPoints) endUnusedAndUnlock() error {
+	if h.by != nil && h.by.hangs.Load() { // its work may read the points until the process ends
+		pinnedPoints.mu.Unlock()
+		return nil
+	}
 	if by := h.by; by != nil && h.holders == 0 && !h.busy {
 		h.busy = true
 		pinnedPoints.mu.Unlock()

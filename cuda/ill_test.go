@@ -3,12 +3,14 @@ package cuda
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
+	"github.com/libcuzk/libcuzk/internal/sched"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
@@ -151,6 +153,54 @@ func TestADeviceThatDoesNotSayWhoItIs(t *testing.T) {
 				require.NoError(t, opened.Close())
 			})
 		}
+	}
+}
+
+// TestADeviceThatHangs lets a kernel or a copy never end: the job fails, the
+// device is gone, and neither loading nor closing waits for it. The other device
+// goes on.
+func TestADeviceThatHangs(t *testing.T) {
+	needsFaults(t)
+	p, q := makeProven(t, synth.Dense(60, 3), 1), makeProven(t, synth.Dense(20, 3), 2)
+	for name, hang := range map[string]cudasim.Fault{
+		"the first kernel of a job":  {Call: cudasim.RunKernel, Nth: 1},
+		"a later kernel":             {Call: cudasim.RunKernel, Nth: 40},
+		"a copy to the device":       {Call: cudasim.RunCopy, Nth: 2},
+		"the copy of the results":    {Call: cudasim.RunCopy, Nth: 5},
+		"a kernel of a set's points": {Call: cudasim.RunKernel, Nth: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const hangAfter = 3 * time.Second // longer than a busy machine pauses between two kernels
+			sim := cudasim.New(t, cudasim.Config{Devices: 2})
+			sim.AllowLeftOver() // what the device that hangs has
+			defer sim.Unhang()
+			provider := NewProvider(Options{HangAfter: hangAfter})
+			ill, err := provider.Open(0)
+			require.NoError(t, err)
+			well, err := provider.Open(1)
+			require.NoError(t, err)
+			if name != "a kernel of a set's points" {
+				got, err := sums(t.Context(), ill, p)
+				require.NoError(t, err)
+				p.check(t, got)
+			}
+			hang.Hangs, hang.On = true, 1
+			sim.Fault(hang)
+			_, err = sums(t.Context(), ill, p)
+			var gone *backend.GoneError
+			require.ErrorAs(t, err, &gone)
+			assert.ErrorIs(t, err, sched.ErrHung)
+			assert.ErrorContains(t, err, "gpu0 cudasim device 0 hangs")
+			assert.Contains(t, ill.Info().Unusable, "hangs")
+			assert.ErrorAs(t, ill.Load(t.Context(), q.params), &gone)
+			got, err := sums(t.Context(), well, p)
+			require.NoError(t, err)
+			p.check(t, got)
+			ill.Drop(p.params)
+			require.NoError(t, ill.Close())
+			well.Drop(p.params)
+			require.NoError(t, well.Close())
+		})
 	}
 }
 

@@ -90,7 +90,11 @@ type job struct {
 func (j *job) run(ctx context.Context) error {
 	j.logSize = uint32(bits.TrailingZeros(uint(groth16.Domain(len(j.task.Assignment.A)))))
 	need, points, done, err := j.device.needOf(ctx, j.set)
-	defer done() // nothing of the job runs any more
+	defer func() {
+		if !j.device.hangs() {
+			done() // nothing of the job runs any more
+		}
+	}()
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,10 @@ type Options struct {
 	// budget that nothing sets is of the whole card, free now or not.
 	MemoryWait time.Duration
 
+	// HangAfter is how long the oldest work on a card may last before the card
+	// counts as lost until the process ends; 0 is for ever.
+	HangAfter time.Duration
+
 	// ListScalars is how many witness values other than 0 and 1 are on the
 	// card at a time; a witness with more goes in rounds. 0 lets the budget
 	// decide.

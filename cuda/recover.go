@@ -76,6 +76,12 @@ func (d *device) recover(ctx context.Context) error {
 			return nil, gone
 		}
 		old := d.current.Load()
+		if err := d.jobs.Lost(); errors.Is(err, sched.ErrHung) {
+			old.hangs.Store(true)
+			gone := hungError(d.card, err)
+			d.gone.Store(gone)
+			return nil, gone
+		}
 		// Its errors tell of the loss again, which is known.
 		_ = old.close()
 		if !old.context.Closed() {

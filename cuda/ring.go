@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 const (
@@ -34,6 +35,8 @@ type ring struct {
 	flying  []*slot // enqueued, oldest first; belongs to the sender
 	threads int     // that fill at once
 	slots   []*slot
+
+	hangAfter time.Duration // that a copy may last; 0: for ever
 }
 
 // slot is one pinned buffer. Its event is recorded after each of its copies
@@ -184,7 +187,14 @@ func (c *pieceCounter) take() (of segment, piece int, ok bool) {
 // flyAll enqueues what comes from ready until it is closed, and meanwhile
 // frees the slots that have been copied.
 func (r *ring) flyAll(ready <-chan filled, to lane) error {
+	oldest, since := r.oldest(), time.Now()
 	for {
+		if o := r.oldest(); o != oldest {
+			oldest, since = o, time.Now()
+		}
+		if waited := time.Since(since); r.hangAfter > 0 && oldest != nil && waited > r.hangAfter {
+			return fmt.Errorf("%w: a copy has not ended for %v", sched.ErrHung, waited.Round(time.Second))
+		}
 		var next filled
 		var open bool
 		select {
@@ -206,6 +216,14 @@ func (r *ring) flyAll(ready <-chan filled, to lane) error {
 			return err
 		}
 	}
+}
+
+// oldest is the slot whose copy was enqueued first of those that fly, or nil.
+func (r *ring) oldest() *slot {
+	if len(r.flying) == 0 {
+		return nil
+	}
+	return r.flying[0]
 }
 
 // collect is first and what else is ready now: one call enqueues them all.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
@@ -55,6 +56,7 @@ type session struct {
 	ending  bool     // guarded by pinnedPoints.mu; see pinnedBy
 
 	planted func(step string) // Options.planted
+	hangs   atomic.Bool       // work does not end: nothing is given back any more
 
 	tables map[uint32]*tableSet // by logarithm of the domain; belongs to the compute turn
 }
@@ -147,6 +149,7 @@ func (s *session) pinBuffers(b *driver.Bound, options Options) (err error) {
 		if *r.ring, err = newRing(b, r.slots, r.threads); err != nil {
 			return err
 		}
+		(*r.ring).hangAfter = options.HangAfter
 	}
 	return s.results.prepare(b)
 }

@@ -113,6 +113,7 @@ func (s *Scheduler) poll() {
 	for {
 		s.mem.Lock()
 		s.sweepLocked()
+		s.loseIfHungLocked()
 		if s.watchers == 0 {
 			s.polling = false
 			s.mem.Unlock()
@@ -177,6 +178,9 @@ func (s *Scheduler) passedLocked(st Stream, n int) {
 		s.dev.Destroy(m.Event)
 	}
 	s.pending[st] = s.pending[st][n:]
+	if n > 0 {
+		s.oldest[st] = time.Now()
+	}
 }
 
 // markLocked is a mark after all that has been enqueued on st.
@@ -194,6 +198,9 @@ func (s *Scheduler) markLocked(st Stream) (*vram.Mark, error) {
 	}
 	s.recorded++
 	m := &vram.Mark{Event: e, Seq: s.recorded, Stream: uint8(st)}
+	if len(s.pending[st]) == 0 {
+		s.oldest[st] = time.Now()
+	}
 	s.pending[st] = append(s.pending[st], m)
 	s.tail[st] = m
 	return m, nil

@@ -31,6 +31,9 @@ type Config struct {
 	// MemoryWait is how long a job waits when other processes have taken the
 	// memory that the budget promises, before it fails with ErrNoMemory.
 	MemoryWait time.Duration
+	// HangAfter is how long the oldest work of a stream may last before the device
+	// counts as lost by ErrHung; 0 means for ever.
+	HangAfter time.Duration
 	// Neighbours, if not nil, are those other processes.
 	Neighbours Neighbours
 	// Pause sleeps between two looks at the device's events. Nil means a
@@ -79,6 +82,7 @@ type Scheduler struct {
 	next        uint64        // the next ticket
 	outstanding map[*Ticket]struct{}
 	pending     [Streams][]*vram.Mark // recorded and not seen done, oldest first
+	oldest      [Streams]time.Time    // since when the first of pending is that
 	asked       [Streams][]Event      // for one call of Poll; kept so that the lock's holder allocates nothing
 	recorded    uint64                // events so far
 	tail        [Streams]*vram.Mark   // the last mark of a stream, while nothing was enqueued after it

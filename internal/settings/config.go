@@ -21,7 +21,7 @@ import (
 func (s Settings) Config(log *slog.Logger) (engine.Config, error) {
 	gpus := backend.Provider(cuda.NewProvider(cuda.Options{
 		BudgetBytes: s.VRAMBytes, BudgetShare: s.VRAMShare, HostBytes: s.HostBytes,
-		IdleAfter: s.VRAMIdle, MemoryWait: s.VRAMWait,
+		IdleAfter: s.VRAMIdle, MemoryWait: s.VRAMWait, HangAfter: s.HangAfter,
 	}))
 	processor := cpu.New(cpu.Options{Workers: s.CPUThreads})
 	c := engine.Config{Workers: s.Workers, Log: log, Timeline: s.Timeline, CloseIdle: s.CloseIdle, Fallback: s.Fallback}

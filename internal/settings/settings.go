@@ -30,6 +30,7 @@ type Settings struct {
 
 	VRAMBytes uint64        // budget on each card; 0: see VRAMShare
 	VRAMShare float64       // budget as a share of each card; 0: what is free, less a reserve
+	HangAfter time.Duration // that work on a GPU may last; 0: for ever
 	VRAMWait  time.Duration // for memory that other processes hold; 0: an error at once
 	VRAMIdle  time.Duration // after which idle memory is given back; 0: never
 	CloseIdle time.Duration // after which an idle GPU's context is given back too; 0: never

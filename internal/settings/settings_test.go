@@ -29,7 +29,7 @@ func from(entries ...string) (Settings, error) {
 	})
 }
 
-func defaults() Settings { return Settings{Backend: Auto, VRAMIdle: defaultIdle, LogOff: true} }
+func defaults() Settings { return Settings{Backend: Auto, HangAfter: defaultHang, VRAMIdle: defaultIdle, LogOff: true} }
 
 func TestValues(t *testing.T) {
 	for entry, want := range map[string]func(*Settings){
@@ -49,6 +49,8 @@ func TestValues(t *testing.T) {
 		"CUZK_VRAM_BUDGET=500MiB":      func(s *Settings) { s.VRAMBytes = 500 << 20 },
 		"CUZK_VRAM_BUDGET=80%":         func(s *Settings) { s.VRAMShare = 0.8 },
 		"CUZK_VRAM_BUDGET=12.5 %":      func(s *Settings) { s.VRAMShare = 0.125 },
+		"CUZK_HANG_AFTER=7":            func(s *Settings) { s.HangAfter = 7 * time.Second },
+		"CUZK_HANG_AFTER=0":            func(s *Settings) { s.HangAfter = 0 },
 		"CUZK_VRAM_WAIT=30":            func(s *Settings) { s.VRAMWait = 30 * time.Second },
 		"CUZK_VRAM_WAIT=0.5":           func(s *Settings) { s.VRAMWait = time.Second / 2 },
 		"CUZK_VRAM_IDLE=0":             func(s *Settings) { s.VRAMIdle = 0 },

@@ -35,6 +35,7 @@ const (
 	maxCPUThreads = 4096
 	maxSeconds    = 1e6
 	defaultIdle   = 5 * time.Minute // of CUZK_VRAM_IDLE
+	defaultHang   = 2 * time.Minute // of CUZK_HANG_AFTER
 )
 
 // Variables are all of them, in the order of the documentation.
@@ -84,6 +85,14 @@ var Variables = []Variable{
 		Meaning: "How long a job waits for GPU memory of its budget that another process holds, before it fails with the numbers.",
 		set: func(s *Settings, text string) (err error) {
 			s.VRAMWait, err = seconds(text)
+			return err
+		},
+	},
+	{
+		Name: "CUZK_HANG_AFTER", Values: "seconds; `0`: never", Default: "`120`", initial: strconv.Itoa(int(defaultHang / time.Second)),
+		Meaning: "A GPU on which a copy or a stage of a partition has not ended for so long hangs: it is lost until the process is restarted, and its partitions go where `CUZK_FALLBACK` says.",
+		set: func(s *Settings, text string) (err error) {
+			s.HangAfter, err = seconds(text)
 			return err
 		},
 	},
