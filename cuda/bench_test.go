@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sort"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
@@ -162,7 +164,7 @@ func BenchmarkStaging(b *testing.B) {
 	}
 	d, _ := open(b, Options{}, cudasim.Config{})
 	const n = 1 << 25
-	values := witness(n, 511, 472, 17)
+	values := witnessLikePoRep(n)
 	need := vram.Need{Resident: []vram.Request{{Bytes: 2 * n * launch.FrBytes}}}
 	for name, segments := range map[string]func(launch.Range) segment{
 		"rows": func(to launch.Range) segment { return scalars("rows", values, to, 0, nil) },
@@ -186,16 +188,20 @@ func BenchmarkStaging(b *testing.B) {
 	}
 }
 
-// BenchmarkClassify is one core's share of staging a witness.
-func BenchmarkClassify(b *testing.B) {
-	vars := witness(pieceVars, 511, 472, 17)
-	bitmap, indices, values := split(make([]byte, slotBytes))
-	b.SetBytes(pieceVars * scalarBytes)
-	for range b.N {
-		if _, bad := classify(vars, 0, bitmap, indices, values); bad >= 0 {
-			b.Fatal(bad)
+// witnessLikePoRep is n scalars: 51.1 % are 0, 47.2 % are 1, in no order.
+func witnessLikePoRep(n int) []fr.Element {
+	rng := rand.New(rand.NewPCG(uint64(n), 1))
+	values := make([]fr.Element, n)
+	for i := range values {
+		switch k := rng.IntN(1000); {
+		case k < 511:
+		case k < 983:
+			values[i].SetOne()
+		default:
+			values[i].SetUint64(rng.Uint64() | 2)
 		}
 	}
+	return values
 }
 
 // BenchmarkLoad times a parameter file on its way to the card, converted and

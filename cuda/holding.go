@@ -53,8 +53,8 @@ func (h *holding) lane(ctx context.Context, st sched.Stream) lane {
 				})
 			}, blocks...)
 		},
-		look:  func(l launches) error { return h.on(st, l) },
-		spans: h.spans,
+		look:    func(l launches) error { return h.on(st, l) },
+		staging: h.spans.staging,
 	}
 }
 

@@ -97,8 +97,9 @@ type lane struct {
 	enqueue func(l launches, blocks ...int) error
 	// look runs l at once; it enqueues nothing.
 	look func(l launches) error
-	// spans takes when slots were filled for it; nil takes nothing.
-	spans *spans
+	// staging, if not nil, begins the span of a goroutine that fills slots, and
+	// returns what ends it.
+	staging func(filler int) (end func())
 }
 
 // segment is a part of a job's input: so many pieces, for one of its blocks.
@@ -139,7 +140,9 @@ func (r *ring) send(ctx context.Context, to lane, segments ...segment) (err erro
 	pieces := &pieceCounter{segments: segments}
 	for i := range min(r.threads, pieces.total()) {
 		fillers.Go(func() error {
-			defer to.spans.staging(i)()
+			if to.staging != nil {
+				defer to.staging(i)()
+			}
 			return r.fillPieces(fillCtx, pieces, ready)
 		})
 	}

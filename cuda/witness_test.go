@@ -140,3 +140,15 @@ func TestListInRounds(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkClassify is one core's share of staging a witness.
+func BenchmarkClassify(b *testing.B) {
+	vars := witness(pieceVars, 511, 472, 17)
+	bitmap, indices, values := split(make([]byte, slotBytes))
+	b.SetBytes(pieceVars * scalarBytes)
+	for range b.N {
+		if _, bad := classify(vars, 0, bitmap, indices, values); bad >= 0 {
+			b.Fatal(bad)
+		}
+	}
+}
