@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
@@ -166,13 +167,13 @@ func BenchmarkStaging(b *testing.B) {
 	const n = 1 << 25
 	values := witnessLikePoRep(n)
 	need := vram.Need{Resident: []vram.Request{{Bytes: 2 * n * launch.FrBytes}}}
-	for name, segments := range map[string]func(launch.Range) segment{
-		"rows": func(to launch.Range) segment { return scalars("rows", values, to, 0, nil) },
-		"witness": func(to launch.Range) segment {
-			list := &denseList{
-				indices: to.Slice(n*launch.FrBytes, n*launch.WordBytes), values: to.Slice(0, n*launch.FrBytes), capacity: n,
+	for name, segments := range map[string]func(launch.Range) staging.Segment{
+		"rows": func(to launch.Range) staging.Segment { return staging.Scalars("rows", values, to, 0, nil) },
+		"witness": func(to launch.Range) staging.Segment {
+			list := &staging.DenseList{
+				Indices: to.Slice(n*launch.FrBytes, n*launch.WordBytes), Values: to.Slice(0, n*launch.FrBytes), Capacity: n,
 			}
-			return list.aux(values, to.Slice(n*launch.FrBytes*3/2, launch.BitmapBytes(n)), 0)
+			return list.Aux(values, to.Slice(n*launch.FrBytes*3/2, launch.BitmapBytes(n)), 0)
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -180,7 +181,7 @@ func BenchmarkStaging(b *testing.B) {
 			for range b.N {
 				err := d.jobs.Run(b.Context(), need, sched.Work{Upload: func(ctx context.Context, t *sched.Ticket) error {
 					h := d.current.Load().holdingOf(t)
-					return h.uploads.send(ctx, h.lane(ctx, sched.Upload), segments(h.block(0)))
+					return h.uploads.Send(ctx, h.lane(ctx, sched.Upload), segments(h.block(0)))
 				}})
 				require.NoError(b, err)
 			}

@@ -20,7 +20,7 @@ import (
 // fork makes the side streams wait for what has been enqueued on the compute
 // stream.
 func (j *job) fork(ctx context.Context) error {
-	return j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
+	return j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, s driver.Stream) error {
 		e, err := j.mark(b, s)
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 			return err
 		}
 		j.device.launched.Add(int64(len(calls)))
-		err = j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, compute driver.Stream) error {
+		err = j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, compute driver.Stream) error {
 			if j.plan.Streams {
 				i = 0
 			}
@@ -65,7 +65,7 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 
 // join makes the compute stream wait for the side streams.
 func (j *job) join(ctx context.Context) error {
-	return j.lane(ctx, sched.Compute).enqueue(j.joinSides, j.withSet(plan.BlockWitness, plan.BlockScratch)...)
+	return j.lane(ctx, sched.Compute).Enqueue(j.joinSides, j.withSet(plan.BlockWitness, plan.BlockScratch)...)
 }
 
 func (j *job) joinSides(b *driver.Bound, compute driver.Stream) error {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
 )
@@ -35,9 +36,9 @@ func (h *holding) block(i int) launch.Range {
 }
 
 // lane is a stream that the ticket's copies and kernels may be enqueued on.
-func (h *holding) lane(ctx context.Context, st sched.Stream) lane {
-	return lane{
-		enqueue: func(l launches, blocks ...int) error {
+func (h *holding) lane(ctx context.Context, st sched.Stream) staging.Stream {
+	return staging.Stream{
+		Enqueue: func(l staging.Work, blocks ...int) error {
 			h.step("before enqueueing")
 			return h.ticket.Enqueue(ctx, st, func() error {
 				return h.on(st, func(b *driver.Bound, stream driver.Stream) error {
@@ -53,8 +54,8 @@ func (h *holding) lane(ctx context.Context, st sched.Stream) lane {
 				})
 			}, blocks...)
 		},
-		look:    func(l launches) error { return h.on(st, l) },
-		staging: h.spans.staging,
+		Look:    func(l staging.Work) error { return h.on(st, l) },
+		Staging: h.spans.staging,
 	}
 }
 

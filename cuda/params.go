@@ -8,6 +8,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -240,7 +241,7 @@ func (h *holding) fillSet(ctx context.Context, r *cardSet, status launch.Range, 
 	s := h.session
 	f := &filling{set: r, session: s}
 	on := h.lane(ctx, sched.Upload)
-	err := on.enqueue(func(b *driver.Bound, st driver.Stream) (err error) {
+	err := on.Enqueue(func(b *driver.Bound, st driver.Stream) (err error) {
 		if f.status, err = s.results.take(b); err != nil {
 			return err
 		}
@@ -255,14 +256,14 @@ func (h *holding) fillSet(ctx context.Context, r *cardSet, status launch.Range, 
 		return f, err
 	}
 	at, _ := r.Resident.Sections(h.block(sched.ParamSet).Addr)
-	var segments []segment
+	var segments []staging.Segment
 	for i, of := range plan.AllSections {
 		segments = append(segments, s.pointsOf(r, of, at[i], status.Slice(uint64(i)*plan.SectionStatusBytes, launch.DecodeStatusBytes)))
 	}
-	if err := s.loads.send(ctx, on, segments...); err != nil {
+	if err := s.loads.Send(ctx, on, segments...); err != nil {
 		return f, err
 	}
-	err = on.enqueue(func(b *driver.Bound, st driver.Stream) error {
+	err = on.Enqueue(func(b *driver.Bound, st driver.Stream) error {
 		return b.CopyToHost(f.status[:status.Bytes], driver.DevicePtr(status.Addr), st)
 	}, block)
 	if err != nil {
@@ -285,13 +286,13 @@ func resetStatus(b *driver.Bound, s driver.Stream, at uint64) error {
 }
 
 // pointsOf is the segment that reads a section's points and converts them.
-func (s *session) pointsOf(r *cardSet, of srs.Section, to, status launch.Range) segment {
-	perSlot := slotBytes / of.PointBytes()
+func (s *session) pointsOf(r *cardSet, of srs.Section, to, status launch.Range) staging.Segment {
+	perSlot := staging.SlotBytes / of.PointBytes()
 	count, slots := int(r.Resident.Count(of)), int(r.Resident.Slots(of))
-	fill := func(piece int, sl *slot) (launches, error) {
+	fill := func(piece int, sl *staging.Slot) (staging.Work, error) {
 		first := piece * perSlot
 		n := min(perSlot, count-first)
-		bytes, err := r.params.ReadSection(of, first, n, sl.memory)
+		bytes, err := r.params.ReadSection(of, first, n, sl.Memory)
 		if err != nil {
 			return nil, err
 		}
@@ -303,20 +304,20 @@ func (s *session) pointsOf(r *cardSet, of srs.Section, to, status launch.Range) 
 		if of == srs.SectionH {
 			logSize = r.Resident.LogSize
 		}
-		raw := launch.Range{Addr: uint64(s.decode) + uint64(sl.index)*slotBytes, Bytes: slotBytes}
+		raw := launch.Range{Addr: uint64(s.decode) + uint64(sl.Index)*staging.SlotBytes, Bytes: staging.SlotBytes}
 		convert := launch.Decode(plan.GroupOf(of), raw, to, status, uint32(n), uint32(first), uint32(padding), logSize)
-		return all([]launches{
-			copyOf(sl.memory[:bytes], raw, 0),
+		return staging.InOrder([]staging.Work{
+			staging.CopyTo(sl.Memory[:bytes], raw, 0),
 			func(b *driver.Bound, st driver.Stream) error {
 				return s.kernels.enqueue(b, st, []launch.Call{convert})
 			},
 		}), nil
 	}
-	pieces := piecesOf(count, perSlot)
+	pieces := staging.PiecesOf(count, perSlot)
 	if slots > 0 {
 		pieces = max(pieces, 1) // h of a domain of one row has only padding
 	}
-	return segment{pieces: pieces, block: sched.ParamSet, fill: fill}
+	return staging.Segment{Pieces: pieces, Block: sched.ParamSet, Fill: fill}
 }
 
 // finish waits for the conversion and reports points that are not valid. The

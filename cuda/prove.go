@@ -10,6 +10,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/timeline"
@@ -71,7 +72,7 @@ type job struct {
 	logSize  uint32     // of the domain
 	tokens   int        // of device.enqueued that it holds
 	layout   plan.Witness
-	list     *denseList
+	list     *staging.DenseList
 	filling  *filling // if the job loads the set
 
 	onHost *hostPoints                         // if the job may stream the set: readable until it has ended
@@ -154,10 +155,10 @@ func (j *job) claimed(t *sched.Ticket) {
 	witness := j.block(plan.BlockWitness)
 	j.layout = p.Layout(witness.Addr, p.Capacity)
 	inputBytes := uint64(p.Inputs) * launch.FrBytes
-	j.list = &denseList{
-		indices:  j.layout.Indices,
-		values:   j.layout.Values.Slice(inputBytes, j.layout.Values.Bytes-inputBytes),
-		capacity: int(p.Capacity),
+	j.list = &staging.DenseList{
+		Indices:  j.layout.Indices,
+		Values:   j.layout.Values.Slice(inputBytes, j.layout.Values.Bytes-inputBytes),
+		Capacity: int(p.Capacity),
 	}
 	j.sections = newSections(j.task.Assignment, p.Shape, &j.layout)
 }
@@ -177,7 +178,7 @@ func (j *job) upload(ctx context.Context) (err error) {
 		}
 	}
 	a := j.task.Assignment
-	pieces := 2 * piecesOf(len(a.A), slotScalars)
+	pieces := 2 * staging.PiecesOf(len(a.A), staging.SlotScalars)
 	var unread atomic.Int64
 	unread.Store(int64(pieces))
 	read := func() {
@@ -185,14 +186,14 @@ func (j *job) upload(ctx context.Context) (err error) {
 			j.read()
 		}
 	}
-	return j.uploads.send(ctx, j.lane(ctx, sched.Upload),
-		scalars("a", a.A, j.block(plan.BlockA), plan.BlockA, read),
-		scalars("b", a.B, j.block(plan.BlockB), plan.BlockB, read),
-		scalars("inputs", a.Inputs, j.layout.Values, plan.BlockWitness, nil),
-		bitmap(a.AAux, j.layout.AAux.Bitmap, plan.BlockWitness),
-		bitmap(a.BAux, j.layout.BAux.Bitmap, plan.BlockWitness),
-		bitmap(a.BInputs, j.layout.BInputs.Bitmap, plan.BlockWitness),
-		j.list.aux(a.Aux, j.layout.Ones, plan.BlockWitness),
+	return j.uploads.Send(ctx, j.lane(ctx, sched.Upload),
+		staging.Scalars("a", a.A, j.block(plan.BlockA), plan.BlockA, read),
+		staging.Scalars("b", a.B, j.block(plan.BlockB), plan.BlockB, read),
+		staging.Scalars("inputs", a.Inputs, j.layout.Values, plan.BlockWitness, nil),
+		staging.Bitmap(a.AAux, j.layout.AAux.Bitmap, plan.BlockWitness),
+		staging.Bitmap(a.BAux, j.layout.BAux.Bitmap, plan.BlockWitness),
+		staging.Bitmap(a.BInputs, j.layout.BInputs.Bitmap, plan.BlockWitness),
+		j.list.Aux(a.Aux, j.layout.Ones, plan.BlockWitness),
 	)
 }
 
@@ -233,7 +234,7 @@ func (j *job) compute(ctx context.Context) error {
 	if err := j.endRound(ctx); err != nil {
 		return err
 	}
-	for j.list.isLeft() {
+	for j.list.IsLeft() {
 		if err := j.nextRound(ctx); err != nil {
 			return err
 		}
@@ -244,7 +245,7 @@ func (j *job) compute(ctx context.Context) error {
 // launch enqueues calls that touch the given blocks; name is the timeline's.
 func (j *job) launch(ctx context.Context, name string, calls []launch.Call, blocks ...int) error {
 	j.device.launched.Add(int64(len(calls)))
-	return j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
+	return j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, s driver.Stream) error {
 		return j.spans.around(b, s, timeline.Kernels, rowKernels, name, func() error {
 			return j.kernels.enqueue(b, s, calls)
 		})

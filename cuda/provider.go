@@ -8,6 +8,7 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
@@ -60,7 +61,7 @@ type Options struct {
 
 // MinHostBytes is the least Options.HostBytes: the buffers for parameter files
 // and rounds, and two for one core to fill by turns.
-const MinHostBytes = (loadSlots + tileSlots + 2) * slotBytes
+const MinHostBytes = (loadSlots + tileSlots + 2) * staging.SlotBytes
 
 // fillers is how many goroutines fill how many pinned buffers.
 func (o Options) fillers() (threads, slots int) {
@@ -71,7 +72,7 @@ func (o Options) fillers() (threads, slots int) {
 	}
 	slots = threads + flyingSlots
 	if o.HostBytes > 0 {
-		slots = min(slots, int(max(o.HostBytes, MinHostBytes)/slotBytes)-loadSlots-tileSlots)
+		slots = min(slots, int(max(o.HostBytes, MinHostBytes)/staging.SlotBytes)-loadSlots-tileSlots)
 	}
 	return min(threads, slots-1), slots
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
 	"github.com/libcuzk/libcuzk/internal/vram"
@@ -69,7 +70,7 @@ func (s *session) tableAt(logSize uint32) launch.Range {
 	if logSize > maxTableLog {
 		return launch.Range{}
 	}
-	return launch.Range{Addr: uint64(s.decode) + loadSlots*slotBytes, Bytes: launch.TableBytes(logSize)}
+	return launch.Range{Addr: uint64(s.decode) + loadSlots*staging.SlotBytes, Bytes: launch.TableBytes(logSize)}
 }
 
 // plansWithWhatIsFree reports whether the budget is what is free on the card when

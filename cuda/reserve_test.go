@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/internal/cudatest"
@@ -64,7 +65,7 @@ func TestTablesHaveTheirPlace(t *testing.T) {
 	s := &session{decode: 1 << 32}
 	for log := range uint32(maxTableLog + 1) {
 		r := s.tableAt(log)
-		assert.Equal(t, uint64(s.decode)+loadSlots*slotBytes, r.Addr, "2^%d", log)
+		assert.Equal(t, uint64(s.decode)+loadSlots*staging.SlotBytes, r.Addr, "2^%d", log)
 		assert.Equal(t, launch.TableBytes(log), r.Bytes, "2^%d", log)
 		assert.LessOrEqual(t, r.Addr+r.Bytes, uint64(s.decode)+sessionBytes, "2^%d", log)
 	}

@@ -98,7 +98,7 @@ func (s *sections) of(section srs.Section) launch.Section {
 // beginRound takes room for a round's results.
 func (j *job) beginRound(ctx context.Context) error {
 	r := &round{card: j.layout.Results}
-	err := j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, _ driver.Stream) (err error) {
+	err := j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, _ driver.Stream) (err error) {
 		r.host, err = j.results.take(b)
 		return err
 	})
@@ -116,7 +116,7 @@ func (j *job) endRound(ctx context.Context) error {
 		return err
 	}
 	r := j.round
-	err := j.lane(ctx, sched.Compute).enqueue(func(b *driver.Bound, s driver.Stream) error {
+	err := j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, s driver.Stream) error {
 		return b.CopyToHost(r.host[:r.used], driver.DevicePtr(r.card.Addr), s)
 	}, plan.BlockWitness)
 	if err != nil {
@@ -137,7 +137,7 @@ func (j *job) nextRound(ctx context.Context) error {
 	if err := j.ticket.Order(sched.Tiles, j.round.copied); err != nil {
 		return err
 	}
-	err := j.tiles.send(ctx, j.lane(ctx, sched.Tiles), j.list.rest(j.task.Assignment.Aux, plan.BlockWitness))
+	err := j.tiles.Send(ctx, j.lane(ctx, sched.Tiles), j.list.Rest(j.task.Assignment.Aux, plan.BlockWitness))
 	if err != nil {
 		return err
 	}
@@ -224,13 +224,13 @@ func (j *job) branch(of srs.Section, inputs uint32, first bool) ([]launch.Call, 
 			}
 		})
 	}
-	n := inputs + uint32(j.list.count())
+	n := inputs + uint32(j.list.Count())
 	if n == 0 {
 		return calls, nil
 	}
 	values := j.layout.Values
 	if inputs == 0 {
-		values = j.list.values
+		values = j.list.Values
 	}
 	positions := j.layout.Positions[of].Slice(0, uint64(n)*launch.WordBytes)
 	calls = append(calls, section.Positions(j.layout.Indices, positions, inputs, n))

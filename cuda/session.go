@@ -8,6 +8,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
 )
@@ -36,16 +37,16 @@ const (
 	// sessionBytes is what a session keeps on the card for good: the decode
 	// buffers, and tables for every domain up to maxTableLog (8.1 MiB in all, of
 	// which they share 8).
-	sessionBytes = loadSlots*slotBytes + 10<<20
+	sessionBytes = loadSlots*staging.SlotBytes + 10<<20
 )
 
 // session is all that lives and dies with a context.
 type session struct {
 	*lanes
 	kernels *kernelTable
-	uploads *ring            // belongs to the upload turn
-	loads   *ring            // belongs to the upload turn
-	tiles   *ring            // belongs to the compute turn
+	uploads *staging.Ring    // belongs to the upload turn
+	loads   *staging.Ring    // belongs to the upload turn
+	tiles   *staging.Ring    // belongs to the compute turn
 	decode  driver.DevicePtr // sessionBytes: the buffers, then the tables
 	local   uint64           // bytes of local memory reserved for a thread
 	results resultPool
@@ -142,14 +143,14 @@ func (s *session) pin(options Options) error {
 func (s *session) pinBuffers(b *driver.Bound, options Options) (err error) {
 	threads, slots := options.fillers()
 	for _, r := range []struct {
-		ring    **ring
+		ring    **staging.Ring
 		slots   int
 		threads int
 	}{{&s.uploads, slots, threads}, {&s.loads, loadSlots, loadSlots}, {&s.tiles, tileSlots, tileSlots}} {
-		if *r.ring, err = newRing(b, r.slots, r.threads); err != nil {
+		if *r.ring, err = staging.NewRing(b, r.slots, r.threads); err != nil {
 			return err
 		}
-		(*r.ring).hangAfter = options.HangAfter
+		(*r.ring).HangAfter = options.HangAfter
 	}
 	return s.results.prepare(b)
 }
@@ -211,9 +212,9 @@ func (s *session) release(b *driver.Bound, pinned []*hostPoints) error {
 	for _, h := range pinned {
 		failed = errors.Join(failed, h.unpin(b))
 	}
-	for _, r := range []*ring{s.uploads, s.loads, s.tiles} {
+	for _, r := range []*staging.Ring{s.uploads, s.loads, s.tiles} {
 		if r != nil {
-			failed = errors.Join(failed, r.release(b))
+			failed = errors.Join(failed, r.Release(b))
 		}
 	}
 	failed = errors.Join(failed, s.results.release(b), s.stamps.release(b))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/timeline"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -185,7 +186,7 @@ func (m *spans) around(b *driver.Bound, s driver.Stream, kind timeline.Kind, row
 
 // copies is around for the streams that carry only copies; other streams' work
 // is told by who enqueues it.
-func (m *spans) copies(b *driver.Bound, of sched.Stream, s driver.Stream, l launches) error {
+func (m *spans) copies(b *driver.Bound, of sched.Stream, s driver.Stream, l staging.Work) error {
 	row, ok := map[sched.Stream]string{sched.Upload: rowUploads, sched.Tiles: rowTiles}[of]
 	if m == nil || !ok {
 		return l(b, s)

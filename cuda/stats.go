@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 )
 
@@ -35,8 +36,8 @@ func (d *device) Stats() backend.Stats {
 
 // pinned is the host memory of all rings and results, and what AllocHost gave.
 func (s *session) pinned() uint64 {
-	slots := len(s.uploads.slots) + len(s.loads.slots) + len(s.tiles.slots)
+	slots := len(s.uploads.Slots) + len(s.loads.Slots) + len(s.tiles.Slots)
 	s.results.mu.Lock()
 	defer s.results.mu.Unlock()
-	return uint64(slots)*slotBytes + uint64(len(s.results.all))*plan.MaxResultBytes + s.pinning.pinned()
+	return uint64(slots)*staging.SlotBytes + uint64(len(s.results.all))*plan.MaxResultBytes + s.pinning.pinned()
 }

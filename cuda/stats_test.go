@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
@@ -24,7 +25,7 @@ func TestStats(t *testing.T) {
 	p.check(t, got)
 	after := d.Stats()
 	a := p.circuit.Assignment()
-	assert.GreaterOrEqual(t, after.UploadedBytes, uint64((len(a.A)+len(a.B))*scalarBytes+int(p.params.PointBytes())))
+	assert.GreaterOrEqual(t, after.UploadedBytes, uint64((len(a.A)+len(a.B))*staging.ScalarBytes+int(p.params.PointBytes())))
 	assert.NotZero(t, after.SetBytes)
 	assert.NotZero(t, after.MappedBytes)
 	assert.Zero(t, after.JobBytes)
@@ -38,12 +39,12 @@ func TestBudgetAsAShare(t *testing.T) {
 }
 
 func TestFillers(t *testing.T) {
-	for _, host := range []uint64{0, 1, MinHostBytes, MinHostBytes + slotBytes, 1 << 40} {
+	for _, host := range []uint64{0, 1, MinHostBytes, MinHostBytes + staging.SlotBytes, 1 << 40} {
 		threads, slots := Options{HostBytes: host}.fillers()
 		assert.GreaterOrEqual(t, threads, 1, "%d bytes", host)
 		assert.Greater(t, slots, threads, "%d bytes", host)
 		if host != 0 {
-			assert.LessOrEqual(t, uint64(slots+loadSlots+tileSlots)*slotBytes, max(host, MinHostBytes), "%d bytes", host)
+			assert.LessOrEqual(t, uint64(slots+loadSlots+tileSlots)*staging.SlotBytes, max(host, MinHostBytes), "%d bytes", host)
 		}
 	}
 }

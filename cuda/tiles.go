@@ -86,7 +86,7 @@ func (f *tileFeed) tile(ctx context.Context, i int, add func([]launch.Call) erro
 	bytes := uint64(n) * launch.G1.AffineBytes()
 	place := j.block(plan.BlockTiles).Slice(uint64(i%tilePlaces)*j.plan.TileBytes(), bytes)
 	from := f.points[uint64(first)*launch.G1.AffineBytes():][:bytes]
-	err := j.lane(ctx, sched.Tiles).enqueue(func(b *driver.Bound, s driver.Stream) error {
+	err := j.lane(ctx, sched.Tiles).Enqueue(func(b *driver.Bound, s driver.Stream) error {
 		return b.CopyToDevice(driver.DevicePtr(place.Addr), from, s)
 	}, plan.BlockTiles)
 	if err != nil {

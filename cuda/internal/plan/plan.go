@@ -10,7 +10,7 @@ import (
 	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
-// plan is how a job of a shape is run within a budget, in one tier.
+// Plan is how a job of a shape is run within a budget, in one tier.
 type Plan struct {
 	Shape
 	Capacity uint32                    // aux entries of the dense list
@@ -23,19 +23,19 @@ type Plan struct {
 	Sums [len(AllSections)]launch.TiledMSM
 }
 
-// scratch is the working memory of a section's kernels.
+// Scratch is the working memory of a section's kernels.
 type Scratch struct{ Offset, Bytes uint64 }
 
-// limits are what a provider's options say about plans; 0 lets the budget decide.
+// Limits are what a provider's options say about plans; 0 lets the budget decide.
 type Limits struct {
 	ListScalars int    // witness values other than 0 and 1 on the device at a time
 	TilePoints  uint32 // points of h in a tile, where a set is streamed
 }
 
-// plans are those of a shape's jobs; nil where a tier does not fit.
+// Plans are those of a shape's jobs; nil where a tier does not fit.
 type Plans struct{ Resident, Streaming *Plan }
 
-// maxEnqueued is how many jobs may have kernels on the card: one that runs
+// MaxEnqueued is how many jobs may have kernels on the card: one that runs
 // and one that follows it without a gap. Where memory is ample that is about
 // 120 launches each; a job of so many that two could pass maxLaunches is alone.
 const MaxEnqueued = 2
@@ -56,7 +56,7 @@ const (
 	streamedListShift = 3
 	leastListShift    = 4
 
-	// maxLaunches is how many launches may be outstanding; another blocks, which
+	// MaxLaunches is how many launches may be outstanding; another blocks, which
 	// it would do while it holds the compute lock (measured on an H200, driver 580).
 	MaxLaunches = 1023
 	// otherLaunches of a job are not those of MSMs: ranks (12), the quotient (27 for
@@ -88,7 +88,7 @@ const (
 	denseShare = 60
 )
 
-// newPlans plans both tiers within what check lets pass. If neither fits, the
+// New plans both tiers within what check lets pass. If neither fits, the
 // error says what the smallest job of all is missing.
 func New(s Shape, set *vram.Set, Limits Limits, check func(vram.Need) error) (Plans, error) {
 	resident, noResident := planResident(s, set, Limits, check)
@@ -116,7 +116,7 @@ func fewerBytes(a, b error) error {
 	return b
 }
 
-// need is what a job claims, in whichever of its tiers the ledger chooses.
+// Need is what a job claims, in whichever of its tiers the ledger chooses.
 func (p Plans) Need(set *vram.Set) vram.Need {
 	n := vram.Need{Set: set, Fill: true}
 	if p.Resident != nil {
@@ -323,7 +323,7 @@ func (p *Plan) divideForLists(shift int) error {
 	return nil
 }
 
-// gatheredBytes is the room for the list's points of a section.
+// GatheredBytes is the room for the list's points of a section.
 func (p Plan) GatheredBytes(of srs.Section) uint64 {
 	var parts packing
 	parts.take(uint64(p.mostScalars(of)) * GroupOf(of).AffineBytes())
@@ -336,7 +336,7 @@ func (p Plan) rankBytes() uint64 {
 	return max(launch.RankScratchBytes(p.Aux), launch.RankScratchBytes(p.Inputs))
 }
 
-// msm plans an MSM of n scalars over a section, within its scratch.
+// MSM plans an MSM of n scalars over a section, within its scratch.
 func (p Plan) MSM(of srs.Section, n uint32) (launch.MSM, error) {
 	m, err := planMSM(of, n, p.Scratch[of].Bytes)
 	if err != nil {
@@ -354,7 +354,7 @@ func planMSM(of srs.Section, n uint32, scratchLimit uint64) (launch.MSM, error) 
 	return launch.PlanMSM(n, scratchLimit, GroupOf(of))
 }
 
-// tokens of device.enqueued are what a job takes: all of them if its launches,
+// Tokens of device.enqueued are what a job takes: all of them if its launches,
 // that many times, could block.
 func (p *Plan) Tokens() int {
 	if MaxEnqueued*p.Launches > MaxLaunches {
@@ -363,7 +363,7 @@ func (p *Plan) Tokens() int {
 	return 1
 }
 
-// roundsAhead is how many rounds of a job may be on the card at a time: what one
+// RoundsAhead is how many rounds of a job may be on the card at a time: what one
 // token allows, and at least one.
 func (p *Plan) RoundsAhead() int {
 	return min(MaxEnqueued, max(1, MaxLaunches/MaxEnqueued/max(p.Launches, 1)))
@@ -375,7 +375,7 @@ func (p Plan) scratchBytes() uint64 {
 	return last.Offset + last.Bytes
 }
 
-// tileBytes is the size of one of the two places for points of h.
+// TileBytes is the size of one of the two places for points of h.
 func (p Plan) TileBytes() uint64 { return uint64(p.Sums[srs.SectionH].TileN) * launch.G1.AffineBytes() }
 
 // When blocks are handed on, the earliest first: vram.Request.Late.

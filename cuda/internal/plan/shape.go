@@ -18,13 +18,13 @@ const (
 	BlockTiles   // two places for points of h; only of a job that streams its set
 )
 
-// sectionStatusBytes is the room for one section's decode status.
+// SectionStatusBytes is the room for one section's decode status.
 const SectionStatusBytes = launch.Align
 
-// allSections are the sections of a parameter set, in file order.
+// AllSections are the sections of a parameter set, in file order.
 var AllSections = [...]srs.Section{srs.SectionH, srs.SectionL, srs.SectionA, srs.SectionBG1, srs.SectionBG2}
 
-// shape is what the counts of a parameter set say about the jobs that use it.
+// Shape is what the counts of a parameter set say about the jobs that use it.
 type Shape struct {
 	counts  groth16.Counts
 	LogSize uint32 // of the domain; for one h point, of the larger of two
@@ -41,7 +41,7 @@ func ShapeOf(c groth16.Counts) Shape {
 	return Shape{counts: c, LogSize: uint32(bits.Len(m - 1)), Inputs: uint32(c.IC), Aux: uint32(c.L)}
 }
 
-// group is the group of a section's points.
+// GroupOf is the group of a section's points.
 func GroupOf(s srs.Section) launch.Group {
 	if s == srs.SectionBG2 {
 		return launch.G2
@@ -49,12 +49,12 @@ func GroupOf(s srs.Section) launch.Group {
 	return launch.G1
 }
 
-// count is the number of a section's points in the file.
+// Count is the number of a section's points in the file.
 func (s Shape) Count(of srs.Section) uint32 {
 	return uint32([...]int{s.counts.H, s.counts.L, s.counts.A, s.counts.BG1, s.counts.BG2}[of])
 }
 
-// slots is the number of a section's points on the card: those of h are padded
+// Slots is the number of a section's points on the card: those of h are padded
 // to the domain, and lie in bit-reversed order as the coefficients do.
 func (s Shape) Slots(of srs.Section) uint32 {
 	if of == srs.SectionH {
@@ -63,7 +63,7 @@ func (s Shape) Slots(of srs.Section) uint32 {
 	return s.Count(of)
 }
 
-// sections says where the sections lie in the set's block, and how large it is.
+// Sections says where the sections lie in the set's block, and how large it is.
 func (s Shape) Sections(base uint64) (at [len(AllSections)]launch.Range, bytes uint64) {
 	p := packing{base: base}
 	for i, of := range AllSections {
@@ -81,7 +81,7 @@ func (p *packing) take(bytes uint64) launch.Range {
 	return r
 }
 
-// witnessLayout is where a job's parts lie in its witness block.
+// Witness is where a job's parts lie in its witness block.
 type Witness struct {
 	Status    launch.Range                   // decode status of each section, if the job loads the set
 	Ones      launch.Range                   // bitmap of the aux variables that are one
@@ -95,16 +95,16 @@ type Witness struct {
 	bytes     uint64
 }
 
-// badBytes is the room of the least row out of range, the first result. All
+// BadBytes is the room of the least row out of range, the first result. All
 // results are multiples of it, so that points stay aligned without gaps.
 const BadBytes = 16
 
-// maxResultBytes bounds the results of one round: a sum for each window of
+// MaxResultBytes bounds the results of one round: a sum for each window of
 // four MSMs, windows having 4 bits at least, and four sums over ones; the
 // first round has h besides.
 const MaxResultBytes = BadBytes + 64*(4*192+384) + 3*192 + 384
 
-// layout lays the witness block out for a list of so many aux entries.
+// Layout lays the witness block out for a list of so many aux entries.
 func (s Shape) Layout(base uint64, capacity uint32) Witness {
 	p := packing{base: base}
 	density := func(n uint32) launch.Density {
@@ -127,6 +127,6 @@ func (s Shape) Layout(base uint64, capacity uint32) Witness {
 	return w
 }
 
-// branches are the sections whose sums are computed beside the quotient's,
+// Branches are the sections whose sums are computed beside the quotient's,
 // each on a stream of its own.
 var Branches = [...]srs.Section{srs.SectionL, srs.SectionA, srs.SectionBG1, srs.SectionBG2}

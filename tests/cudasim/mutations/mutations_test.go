@@ -77,7 +77,7 @@ var mutations = map[string]mutation{
 		jobs, "cudasim: ",
 	},
 	"a pinned buffer is filled again before its copy has run": {
-		"cuda/ring.go", "if err != nil || !done {", "if err != nil || !done && false {",
+		"cuda/internal/staging/ring.go", "if err != nil || !done {", "if err != nil || !done && false {",
 		proofs, "cudasim: host-changed",
 	},
 	"no barrier before the transform's tile is read": {

@@ -1,4 +1,4 @@
-package cuda
+package staging
 
 import (
 	"fmt"
@@ -14,44 +14,44 @@ import (
 )
 
 const (
-	scalarBytes = fr.Bytes
-	// slotScalars is how many scalars fill a slot.
-	slotScalars = slotBytes / scalarBytes
+	ScalarBytes = fr.Bytes
+	// SlotScalars is how many scalars fill a slot.
+	SlotScalars = SlotBytes / ScalarBytes
 	// cacheScalars is how many scalars are checked and then copied: 1 MiB, which
 	// the second-level cache holds, and from which on Go copies with stores
 	// that pass the caches by.
 	cacheScalars = 1 << 15
 )
 
-// scalars is the segment that copies scalars to the card and checks them.
+// Scalars is the segment that copies scalars to the card and checks them.
 // read, if not nil, is called when each piece has been read.
-func scalars(name string, from []fr.Element, to launch.Range, block int, read func()) segment {
-	fill := func(piece int, s *slot) (launches, error) {
+func Scalars(name string, from []fr.Element, to launch.Range, block int, read func()) Segment {
+	fill := func(piece int, s *Slot) (Work, error) {
 		if read != nil {
 			defer read()
 		}
-		first := piece * slotScalars
-		part := from[first:min(first+slotScalars, len(from))]
-		if i := copyChecked(scalarsIn(s.memory), part); i >= 0 {
+		first := piece * SlotScalars
+		part := from[first:min(first+SlotScalars, len(from))]
+		if i := copyChecked(scalarsIn(s.Memory), part); i >= 0 {
 			return nil, scalarRange(name, first+i)
 		}
-		return copyOf(s.memory[:len(part)*scalarBytes], to, first*scalarBytes), nil
+		return CopyTo(s.Memory[:len(part)*ScalarBytes], to, first*ScalarBytes), nil
 	}
-	return segment{pieces: piecesOf(len(from), slotScalars), block: block, fill: fill}
+	return Segment{Pieces: PiecesOf(len(from), SlotScalars), Block: block, Fill: fill}
 }
 
-// bitmap is the segment that copies a density as the kernels read it.
-func bitmap(d groth16.Density, to launch.Range, block int) segment {
-	const slotWords = slotBytes / densityWordBytes
-	words := d.Words[:piecesOf(d.Len, densityWordBits)]
-	fill := func(piece int, s *slot) (launches, error) {
+// Bitmap is the segment that copies a density as the kernels read it.
+func Bitmap(d groth16.Density, to launch.Range, block int) Segment {
+	const slotWords = SlotBytes / densityWordBytes
+	words := d.Words[:PiecesOf(d.Len, densityWordBits)]
+	fill := func(piece int, s *Slot) (Work, error) {
 		first := piece * slotWords
-		n := copy(s.memory, bytesOf(words[first:min(first+slotWords, len(words))]))
+		n := copy(s.Memory, bytesOf(words[first:min(first+slotWords, len(words))]))
 		// The kernels' words are half as long: the last half may be past the end.
 		n = min(n, int(to.Bytes)-first*densityWordBytes)
-		return copyOf(s.memory[:n], to, first*densityWordBytes), nil
+		return CopyTo(s.Memory[:n], to, first*densityWordBytes), nil
 	}
-	return segment{pieces: piecesOf(len(words), slotWords), block: block, fill: fill}
+	return Segment{Pieces: PiecesOf(len(words), slotWords), Block: block, Fill: fill}
 }
 
 const (
@@ -59,14 +59,14 @@ const (
 	densityWordBytes = densityWordBits / 8
 )
 
-// copyOf enqueues the copy of pinned memory to an offset of a range.
-func copyOf(from []byte, to launch.Range, offset int) launches {
+// CopyTo enqueues the copy of pinned memory to an offset of a range.
+func CopyTo(from []byte, to launch.Range, offset int) Work {
 	at := driver.DevicePtr(to.Slice(uint64(offset), uint64(len(from))).Addr)
 	return func(b *driver.Bound, s driver.Stream) error { return b.CopyToDevice(at, from, s) }
 }
 
-// piecesOf is ceil(n / per).
-func piecesOf(n, per int) int { return (n + per - 1) / per }
+// PiecesOf is ceil(n / per).
+func PiecesOf(n, per int) int { return (n + per - 1) / per }
 
 func scalarRange(name string, index int) error {
 	return fmt.Errorf("cuda: %w: %s[%d]", groth16.ErrScalarRange, name, index)
@@ -95,5 +95,5 @@ func scalarsIn(memory []byte) []fr.Element {
 		panic(fmt.Sprintf("BUG: cuda: pinned memory at %p is not aligned", memory))
 	}
 	// SAFETY: aligned, within memory's length, and of its lifetime.
-	return unsafe.Slice((*fr.Element)(unsafe.Pointer(unsafe.SliceData(memory))), len(memory)/scalarBytes)
+	return unsafe.Slice((*fr.Element)(unsafe.Pointer(unsafe.SliceData(memory))), len(memory)/ScalarBytes)
 }

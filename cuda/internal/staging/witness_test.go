@@ -1,4 +1,4 @@
-package cuda
+package staging
 
 import (
 	"math/rand/v2"
@@ -13,13 +13,13 @@ import (
 )
 
 // witness is n scalars, each 0, 1 or dense with the given weights.
-func witness(n int, zero, one, dense int) []fr.Element {
+func witness(n int, zero, oneMontgomery, dense int) []fr.Element {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(dense)))
 	values := make([]fr.Element, n)
 	for i := range values {
-		switch k := rng.IntN(zero + one + dense); {
+		switch k := rng.IntN(zero + oneMontgomery + dense); {
 		case k < zero:
-		case k < zero+one:
+		case k < zero+oneMontgomery:
 			values[i].SetOne()
 		default:
 			values[i].SetUint64(rng.Uint64() | 2)
@@ -42,17 +42,17 @@ func TestClassify(t *testing.T) {
 		"near the edges":            {minusOne, least, fr.One(), {}, minusOne},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bitmap := make([]uint32, (len(vars)+wordBits-1)/wordBits)
-			for i := range bitmap {
-				bitmap[i] = 0xdeadbeef // every word is written
+			Bitmap := make([]uint32, (len(vars)+wordBits-1)/wordBits)
+			for i := range Bitmap {
+				Bitmap[i] = 0xdeadbeef // every word is written
 			}
 			indices, values := make([]uint32, len(vars)), make([]fr.Element, len(vars))
-			n, bad := classify(vars, 700, bitmap, indices, values)
+			n, bad := classify(vars, 700, Bitmap, indices, values)
 			require.Equal(t, -1, bad)
 			k := 0
-			for i := range 32 * len(bitmap) {
+			for i := range 32 * len(Bitmap) {
 				isOne := i < len(vars) && vars[i].IsOne()
-				require.Equal(t, isOne, bitmap[i/32]>>(i%32)&1 == 1, "bit %d", i)
+				require.Equal(t, isOne, Bitmap[i/32]>>(i%32)&1 == 1, "bit %d", i)
 				if i < len(vars) && !isOne && !vars[i].IsZero() {
 					require.Equal(t, uint32(700+i), indices[k])
 					require.Equal(t, vars[i], values[k])
@@ -70,9 +70,9 @@ func TestClassifyFindsScalarsOutOfRange(t *testing.T) {
 	_, bad := classify(vars, 0, make([]uint32, 4), make([]uint32, 100), make([]fr.Element, 100))
 	assert.Equal(t, 77, bad)
 
-	s := &slot{memory: make([]byte, slotBytes)}
+	s := &Slot{Memory: make([]byte, SlotBytes)}
 	aux := append(make([]fr.Element, pieceVars), vars...)
-	_, err := (&denseList{capacity: 10}).fill(aux, leftover{piece: 1}, s, launch.Range{})
+	_, err := (&DenseList{Capacity: 10}).fill(aux, leftover{piece: 1}, s, launch.Range{})
 	require.ErrorIs(t, err, groth16.ErrScalarRange)
 	assert.ErrorContains(t, err, "aux[65613]") // pieceVars + 77
 }
@@ -81,31 +81,31 @@ func TestClassifyFindsScalarsOutOfRange(t *testing.T) {
 // round would have sent.
 func rounds(t *testing.T, aux []fr.Element, capacity int) (sent [][]int) {
 	t.Helper()
-	list := &denseList{
-		capacity: capacity,
-		indices:  launch.Range{Bytes: uint64(capacity * indexBytes)},
-		values:   launch.Range{Bytes: uint64(capacity * scalarBytes)},
+	list := &DenseList{
+		Capacity: capacity,
+		Indices:  launch.Range{Bytes: uint64(capacity * indexBytes)},
+		Values:   launch.Range{Bytes: uint64(capacity * ScalarBytes)},
 	}
-	s := &slot{memory: make([]byte, slotBytes)}
+	s := &Slot{Memory: make([]byte, SlotBytes)}
 	round := func(of []leftover) {
 		var vars []int
 		for _, o := range of {
-			before := list.count()
+			before := list.Count()
 			_, err := list.fill(aux, o, s, launch.Range{})
 			require.NoError(t, err)
-			_, indices, _ := split(s.memory)
-			for _, v := range indices[o.skip:][:list.count()-before] {
+			_, indices, _ := split(s.Memory)
+			for _, v := range indices[o.skip:][:list.Count()-before] {
 				vars = append(vars, int(v))
 			}
 		}
-		require.LessOrEqual(t, list.count(), capacity)
+		require.LessOrEqual(t, list.Count(), capacity)
 		sent = append(sent, vars)
 	}
-	var all []leftover
+	var InOrder []leftover
 	for p := range (len(aux) + pieceVars - 1) / pieceVars {
-		all = append(all, leftover{piece: p})
+		InOrder = append(InOrder, leftover{piece: p})
 	}
-	round(all)
+	round(InOrder)
 	for len(list.left) > 0 {
 		round(list.refill())
 	}
@@ -144,10 +144,10 @@ func TestListInRounds(t *testing.T) {
 // BenchmarkClassify is one core's share of staging a witness.
 func BenchmarkClassify(b *testing.B) {
 	vars := witness(pieceVars, 511, 472, 17)
-	bitmap, indices, values := split(make([]byte, slotBytes))
-	b.SetBytes(pieceVars * scalarBytes)
+	Bitmap, indices, values := split(make([]byte, SlotBytes))
+	b.SetBytes(pieceVars * ScalarBytes)
 	for range b.N {
-		if _, bad := classify(vars, 0, bitmap, indices, values); bad >= 0 {
+		if _, bad := classify(vars, 0, Bitmap, indices, values); bad >= 0 {
 			b.Fatal(bad)
 		}
 	}

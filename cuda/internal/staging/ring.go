@@ -1,4 +1,4 @@
-package cuda
+package staging
 
 import (
 	"context"
@@ -17,59 +17,59 @@ import (
 )
 
 const (
-	// slotBytes is the size of one pinned buffer. Measured on an H200 with 16
+	// SlotBytes is the size of one pinned buffer. Measured on an H200 with 16
 	// cores: 4 MiB pieces move 46.9 GB/s from pageable memory; the copy of
 	// one takes about 80 µs on the bus, long against 10 µs to enqueue it.
-	slotBytes = 4 << 20
+	SlotBytes = 4 << 20
 
 	// pollInterval is how long to sleep before a copy in flight is looked at
 	// again: shorter than one slot's copy.
 	pollInterval = 20 * time.Microsecond
 )
 
-// ring is a set of pinned buffers that pageable memory goes through on its way
+// Ring is a set of pinned buffers that pageable memory goes through on its way
 // to the card. One user at a time fills and sends: the job in the turn that
 // the ring belongs to.
-type ring struct {
-	free    chan *slot
-	flying  []*slot // enqueued, oldest first; belongs to the sender
+type Ring struct {
+	Free    chan *Slot
+	Flying  []*Slot // enqueued, oldest first; belongs to the sender
 	threads int     // that fill at once
-	slots   []*slot
+	Slots   []*Slot
 
-	hangAfter time.Duration // that a copy may last; 0: for ever
+	HangAfter time.Duration // that a copy may last; 0: for ever
 }
 
-// slot is one pinned buffer. Its event is recorded after each of its copies
+// Slot is one pinned buffer. Its event is recorded after each of its copies
 // and waited for by nobody but the ring, so it may be recorded again.
-type slot struct {
-	index  int
-	memory []byte
+type Slot struct {
+	Index  int
+	Memory []byte
 	copied driver.Event
 }
 
-// newRing pins count buffers.
-func newRing(b *driver.Bound, count, threads int) (*ring, error) {
-	r := &ring{free: make(chan *slot, count), threads: threads}
+// NewRing pins count buffers.
+func NewRing(b *driver.Bound, count, threads int) (*Ring, error) {
+	r := &Ring{Free: make(chan *Slot, count), threads: threads}
 	for i := range count {
-		memory, err := b.HostAlloc(slotBytes)
+		memory, err := b.HostAlloc(SlotBytes)
 		if err != nil {
-			return nil, errors.Join(err, r.release(b))
+			return nil, errors.Join(err, r.Release(b))
 		}
-		s := &slot{index: i, memory: memory}
-		r.slots = append(r.slots, s)
+		s := &Slot{Index: i, Memory: memory}
+		r.Slots = append(r.Slots, s)
 		if s.copied, err = b.NewEvent(); err != nil {
-			return nil, errors.Join(err, r.release(b))
+			return nil, errors.Join(err, r.Release(b))
 		}
-		r.free <- s
+		r.Free <- s
 	}
 	return r, nil
 }
 
-// release unpins the buffers; nothing may be flying. What the driver refuses
+// Release unpins the buffers; nothing may be flying. What the driver refuses
 // to take back stays for another call.
-func (r *ring) release(b *driver.Bound) error {
+func (r *Ring) Release(b *driver.Bound) error {
 	var failed error
-	for _, s := range r.slots {
+	for _, s := range r.Slots {
 		if s.copied != 0 {
 			if err := b.DestroyEvent(s.copied); err != nil {
 				failed = errors.Join(failed, err)
@@ -77,71 +77,71 @@ func (r *ring) release(b *driver.Bound) error {
 				s.copied = 0
 			}
 		}
-		if s.memory != nil {
-			if err := b.HostFreeDeviceWide(s.memory); err != nil {
+		if s.Memory != nil {
+			if err := b.HostFreeDeviceWide(s.Memory); err != nil {
 				failed = errors.Join(failed, err)
 			} else {
-				s.memory = nil
+				s.Memory = nil
 			}
 		}
 	}
 	return failed
 }
 
-// launches enqueues work on a stream; it runs on the stream's thread.
-type launches func(b *driver.Bound, s driver.Stream) error
+// Work enqueues copies or launches on a stream; it runs on the stream's thread.
+type Work func(b *driver.Bound, s driver.Stream) error
 
-// lane is a stream that copies may be enqueued on.
-type lane struct {
-	// enqueue runs l when the given blocks of the job may be written.
-	enqueue func(l launches, blocks ...int) error
-	// look runs l at once; it enqueues nothing.
-	look func(l launches) error
-	// staging, if not nil, begins the span of a goroutine that fills slots, and
+// Stream is a stream that copies may be enqueued on.
+type Stream struct {
+	// Enqueue runs l when the given blocks of the job may be written.
+	Enqueue func(l Work, blocks ...int) error
+	// Look runs l at once; it enqueues nothing.
+	Look func(l Work) error
+	// Staging, if not nil, begins the span of a goroutine that fills slots, and
 	// returns what ends it.
-	staging func(filler int) (end func())
+	Staging func(filler int) (end func())
 }
 
-// segment is a part of a job's input: so many pieces, for one of its blocks.
-type segment struct {
-	pieces int
-	block  int
-	// fill puts a piece into a slot and returns what enqueues its copies.
-	fill func(piece int, s *slot) (launches, error)
+// Segment is a part of a job's input: so many pieces, for one of its blocks.
+type Segment struct {
+	Pieces int
+	Block  int
+	// Fill puts a piece into a slot and returns what enqueues its copies.
+	Fill func(piece int, s *Slot) (Work, error)
 }
 
 // fillSafely makes an error of a panic, so that the slot is not lost and the
 // process goes on.
-func (s segment) fillSafely(piece int, to *slot) (l launches, err error) {
+func (s Segment) fillSafely(piece int, to *Slot) (l Work, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("BUG: cuda: staging piece %d panicked: %v\n%s", piece, p, debug.Stack())
 		}
 	}()
-	return s.fill(piece, to)
+	return s.Fill(piece, to)
 }
 
 // filled is a slot on its way to the stream.
 type filled struct {
-	slot  *slot
+	slot  *Slot
 	block int
-	copy  launches
+	copy  Work
 }
 
-// send fills slots with the pieces of all segments, in order, on several
+// Send fills slots with the pieces of all segments, in order, on several
 // goroutines and enqueues each as soon as it is filled. It returns when all
 // copies are enqueued, or at the first error, or panics. Whichever it is, no
 // fill is running any more, so nothing of the caller's is read.
-func (r *ring) send(ctx context.Context, to lane, segments ...segment) (err error) {
+func (r *Ring) Send(ctx context.Context, to Stream, segments ...Segment) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ready := make(chan filled, len(r.slots)) // a place for every slot: sends never block
+	ready := make(chan filled, len(r.Slots)) // a place for every slot: sends never block
 	fillers, fillCtx := errgroup.WithContext(ctx)
 	pieces := &pieceCounter{segments: segments}
 	for i := range min(r.threads, pieces.total()) {
 		fillers.Go(func() error {
-			if to.staging != nil {
-				defer to.staging(i)()
+			if to.Staging != nil {
+				defer to.Staging(i)()
 			}
 			return r.fillPieces(fillCtx, pieces, ready)
 		})
@@ -154,7 +154,7 @@ func (r *ring) send(ctx context.Context, to lane, segments ...segment) (err erro
 	defer func() {
 		cancel()
 		for f := range ready { // what was filled after a failure
-			r.free <- f.slot
+			r.Free <- f.slot
 		}
 		if err == nil {
 			err = fillErr
@@ -165,37 +165,37 @@ func (r *ring) send(ctx context.Context, to lane, segments ...segment) (err erro
 
 // pieceCounter hands out the pieces of segments in order.
 type pieceCounter struct {
-	segments []segment
+	segments []Segment
 	next     atomic.Int64
 }
 
 func (c *pieceCounter) total() (n int) {
 	for _, s := range c.segments {
-		n += s.pieces
+		n += s.Pieces
 	}
 	return n
 }
 
-func (c *pieceCounter) take() (of segment, piece int, ok bool) {
+func (c *pieceCounter) take() (of Segment, piece int, ok bool) {
 	piece = int(c.next.Add(1)) - 1
 	for _, s := range c.segments {
-		if piece < s.pieces {
+		if piece < s.Pieces {
 			return s, piece, true
 		}
-		piece -= s.pieces
+		piece -= s.Pieces
 	}
-	return segment{}, 0, false
+	return Segment{}, 0, false
 }
 
 // flyAll enqueues what comes from ready until it is closed, and meanwhile
 // frees the slots that have been copied.
-func (r *ring) flyAll(ready <-chan filled, to lane) error {
+func (r *Ring) flyAll(ready <-chan filled, to Stream) error {
 	oldest, since := r.oldest(), time.Now()
 	for {
 		if o := r.oldest(); o != oldest {
 			oldest, since = o, time.Now()
 		}
-		if waited := time.Since(since); r.hangAfter > 0 && oldest != nil && waited > r.hangAfter {
+		if waited := time.Since(since); r.HangAfter > 0 && oldest != nil && waited > r.HangAfter {
 			return fmt.Errorf("%w: a copy has not ended for %v", sched.ErrHung, waited.Round(time.Second))
 		}
 		var next filled
@@ -203,8 +203,8 @@ func (r *ring) flyAll(ready <-chan filled, to lane) error {
 		select {
 		case next, open = <-ready:
 		default:
-			if len(r.flying) > 0 {
-				if err := to.look(r.reclaim); err != nil {
+			if len(r.Flying) > 0 {
+				if err := to.Look(r.reclaim); err != nil {
 					return err
 				}
 				time.Sleep(pollInterval)
@@ -222,11 +222,11 @@ func (r *ring) flyAll(ready <-chan filled, to lane) error {
 }
 
 // oldest is the slot whose copy was enqueued first of those that fly, or nil.
-func (r *ring) oldest() *slot {
-	if len(r.flying) == 0 {
+func (r *Ring) oldest() *Slot {
+	if len(r.Flying) == 0 {
 		return nil
 	}
-	return r.flying[0]
+	return r.Flying[0]
 }
 
 // collect is first and what else is ready now: one call enqueues them all.
@@ -242,7 +242,7 @@ func collect(first filled, ready <-chan filled) []filled {
 	return batch
 }
 
-func (r *ring) fillPieces(ctx context.Context, pieces *pieceCounter, ready chan<- filled) error {
+func (r *Ring) fillPieces(ctx context.Context, pieces *pieceCounter, ready chan<- filled) error {
 	for {
 		of, piece, ok := pieces.take()
 		if !ok {
@@ -251,29 +251,29 @@ func (r *ring) fillPieces(ctx context.Context, pieces *pieceCounter, ready chan<
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case s := <-r.free:
+		case s := <-r.Free:
 			copies, err := of.fillSafely(piece, s)
 			if err != nil {
-				r.free <- s
+				r.Free <- s
 				return err
 			}
-			ready <- filled{s, of.block, copies}
+			ready <- filled{s, of.Block, copies}
 			runtime.Gosched() // as copyChecked does
 		}
 	}
 }
 
 // fly enqueues the copies of some slots.
-func (r *ring) fly(batch []filled, to lane) error {
+func (r *Ring) fly(batch []filled, to Stream) error {
 	// Flying from here on, whatever happens: a copy may have been enqueued.
 	var blocks []int
 	for _, f := range batch {
-		r.flying = append(r.flying, f.slot)
+		r.Flying = append(r.Flying, f.slot)
 		if !slices.Contains(blocks, f.block) {
 			blocks = append(blocks, f.block)
 		}
 	}
-	return to.enqueue(func(b *driver.Bound, s driver.Stream) error {
+	return to.Enqueue(func(b *driver.Bound, s driver.Stream) error {
 		recorded := 0
 		defer func() {
 			// After a failure: of these, copies may have been enqueued.
@@ -295,14 +295,14 @@ func (r *ring) fly(batch []filled, to lane) error {
 }
 
 // reclaim frees the slots whose copies have run.
-func (r *ring) reclaim(b *driver.Bound, _ driver.Stream) error {
-	for len(r.flying) > 0 {
-		done, err := b.Done(r.flying[0].copied)
+func (r *Ring) reclaim(b *driver.Bound, _ driver.Stream) error {
+	for len(r.Flying) > 0 {
+		done, err := b.Done(r.Flying[0].copied)
 		if err != nil || !done {
 			return err
 		}
-		r.free <- r.flying[0]
-		r.flying = r.flying[1:]
+		r.Free <- r.Flying[0]
+		r.Flying = r.Flying[1:]
 	}
 	return nil
 }

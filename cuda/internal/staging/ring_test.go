@@ -1,4 +1,4 @@
-package cuda
+package staging
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 )
 
 // looseRing is a ring whose buffers are not pinned; copies are never run.
-func looseRing(slots, threads int) *ring {
-	r := &ring{free: make(chan *slot, slots), threads: threads}
+func looseRing(slots, threads int) *Ring {
+	r := &Ring{Free: make(chan *Slot, slots), threads: threads}
 	for i := range slots {
-		s := &slot{index: i, memory: make([]byte, 64)}
-		r.slots = append(r.slots, s)
-		r.free <- s
+		s := &Slot{Index: i, Memory: make([]byte, 64)}
+		r.Slots = append(r.Slots, s)
+		r.Free <- s
 	}
 	return r
 }
@@ -26,16 +26,16 @@ func TestRingKeepsItsSlots(t *testing.T) {
 	const slots, pieces = 8, 8
 	wrong := errors.New("wrong")
 	nothing := func(*driver.Bound, driver.Stream) error { return nil }
-	fine := func(int, *slot) (launches, error) { return nothing, nil }
+	fine := func(int, *Slot) (Work, error) { return nothing, nil }
 	for name, test := range map[string]struct {
-		fill    func(int, *slot) (launches, error)
+		fill    func(int, *Slot) (Work, error)
 		enqueue error
 		cancel  bool
 		want    string
 	}{
 		"all goes well":         {fine, nil, false, ""},
-		"a fill fails":          {func(i int, _ *slot) (launches, error) { return nil, map[bool]error{true: wrong}[i == 3] }, nil, false, "wrong"},
-		"a fill panics":         {func(i int, _ *slot) (launches, error) { return nothing, []error{nil, nil}[i] }, nil, false, "BUG: cuda: staging piece"},
+		"a fill fails":          {func(i int, _ *Slot) (Work, error) { return nil, map[bool]error{true: wrong}[i == 3] }, nil, false, "wrong"},
+		"a fill panics":         {func(i int, _ *Slot) (Work, error) { return nothing, []error{nil, nil}[i] }, nil, false, "BUG: cuda: staging piece"},
 		"enqueueing fails":      {fine, wrong, false, "wrong"},
 		"cancelled beforehand":  {fine, nil, true, "context canceled"},
 		"cancelled, and failed": {fine, wrong, true, ""},
@@ -47,18 +47,18 @@ func TestRingKeepsItsSlots(t *testing.T) {
 			if test.cancel {
 				cancel()
 			}
-			to := lane{
-				enqueue: func(launches, ...int) error { return test.enqueue },
-				look:    func(launches) error { return nil },
+			to := Stream{
+				Enqueue: func(Work, ...int) error { return test.enqueue },
+				Look:    func(Work) error { return nil },
 			}
-			err := r.send(ctx, to, segment{pieces: pieces, fill: test.fill})
+			err := r.Send(ctx, to, Segment{Pieces: pieces, Fill: test.fill})
 			if test.want != "" {
 				require.ErrorContains(t, err, test.want)
 			} else if !test.cancel {
 				require.NoError(t, err)
-				assert.Len(t, r.flying, pieces)
+				assert.Len(t, r.Flying, pieces)
 			}
-			assert.Equal(t, slots, len(r.free)+len(r.flying), "slots free and flying")
+			assert.Equal(t, slots, len(r.Free)+len(r.Flying), "slots free and flying")
 		})
 	}
 }

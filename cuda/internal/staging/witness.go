@@ -1,4 +1,4 @@
-package cuda
+package staging
 
 import (
 	"slices"
@@ -26,15 +26,15 @@ const (
 	pieceIndexBytes  = pieceVars * indexBytes
 )
 
-// one is 1 in Montgomery form.
-var one = fr.One()
+// oneMontgomery is 1 in Montgomery form.
+var oneMontgomery = fr.One()
 
-// denseList is where a job's scalars other than 0 and 1 go on the card:
+// DenseList is where a job's scalars other than 0 and 1 go on the card:
 // entries in any order, each an aux variable's index and its value.
-type denseList struct {
-	indices  launch.Range // u32[capacity]
-	values   launch.Range // Fr[capacity]
-	capacity int
+type DenseList struct {
+	Indices  launch.Range // u32[capacity]
+	Values   launch.Range // Fr[capacity]
+	Capacity int
 
 	taken atomic.Int64 // entries asked for; beyond capacity they are left
 
@@ -47,9 +47,9 @@ type denseList struct {
 type leftover struct{ piece, skip int }
 
 // take reserves room for up to n entries of a piece and returns where.
-func (l *denseList) take(piece, skip, n int) (at, fits int) {
+func (l *DenseList) take(piece, skip, n int) (at, fits int) {
 	at = int(l.taken.Add(int64(n))) - n
-	fits = min(n, max(l.capacity-at, 0))
+	fits = min(n, max(l.Capacity-at, 0))
 	if fits < n {
 		l.mu.Lock()
 		l.left = append(l.left, leftover{piece, skip + fits})
@@ -58,14 +58,14 @@ func (l *denseList) take(piece, skip, n int) (at, fits int) {
 	return at, fits
 }
 
-// count is how many entries the list holds.
-func (l *denseList) count() int { return min(int(l.taken.Load()), l.capacity) }
+// Count is how many entries the list holds.
+func (l *DenseList) Count() int { return min(int(l.taken.Load()), l.Capacity) }
 
-// isLeft reports whether values wait for another round.
-func (l *denseList) isLeft() bool { return len(l.left) > 0 }
+// IsLeft reports whether values wait for another round.
+func (l *DenseList) IsLeft() bool { return len(l.left) > 0 }
 
 // refill empties the list for the next round and returns what is left for it.
-func (l *denseList) refill() []leftover {
+func (l *DenseList) refill() []leftover {
 	left := l.left
 	l.left = nil
 	l.taken.Store(0)
@@ -73,50 +73,50 @@ func (l *denseList) refill() []leftover {
 	return left
 }
 
-// aux is the segment that classifies the aux variables: a bitmap of those that
+// Aux is the segment that classifies the aux variables: a bitmap of those that
 // are one goes to ones, those that are neither 0 nor 1 go to the list, as far
 // as it holds.
-func (l *denseList) aux(values []fr.Element, ones launch.Range, block int) segment {
-	fill := func(piece int, s *slot) (launches, error) {
+func (l *DenseList) Aux(values []fr.Element, ones launch.Range, block int) Segment {
+	fill := func(piece int, s *Slot) (Work, error) {
 		return l.fill(values, leftover{piece: piece}, s, ones)
 	}
-	return segment{pieces: piecesOf(len(values), pieceVars), block: block, fill: fill}
+	return Segment{Pieces: PiecesOf(len(values), pieceVars), Block: block, Fill: fill}
 }
 
-// rest is the segment that sends what an earlier round left out, as far as the
+// Rest is the segment that sends what an earlier round left out, as far as the
 // list holds.
-func (l *denseList) rest(values []fr.Element, block int) segment {
+func (l *DenseList) Rest(values []fr.Element, block int) Segment {
 	left := l.refill()
-	fill := func(i int, s *slot) (launches, error) { return l.fill(values, left[i], s, launch.Range{}) }
-	return segment{pieces: len(left), block: block, fill: fill}
+	fill := func(i int, s *Slot) (Work, error) { return l.fill(values, left[i], s, launch.Range{}) }
+	return Segment{Pieces: len(left), Block: block, Fill: fill}
 }
 
 // fill classifies one piece into a slot. The bitmap is sent unless ones is
 // empty.
-func (l *denseList) fill(aux []fr.Element, of leftover, s *slot, ones launch.Range) (launches, error) {
+func (l *DenseList) fill(aux []fr.Element, of leftover, s *Slot, ones launch.Range) (Work, error) {
 	first := of.piece * pieceVars
 	vars := aux[first:min(first+pieceVars, len(aux))]
-	bitmap, indices, values := split(s.memory)
-	n, bad := classify(vars, uint32(first), bitmap, indices, values)
+	Bitmap, indices, values := split(s.Memory)
+	n, bad := classify(vars, uint32(first), Bitmap, indices, values)
 	if bad >= 0 {
 		return nil, scalarRange("aux", first+bad)
 	}
 	// n is below skip only if the caller changes the witness meanwhile.
 	at, fits := l.take(of.piece, of.skip, max(n-of.skip, 0))
-	var copies []launches
+	var copies []Work
 	if ones.Bytes > 0 {
-		copies = append(copies, copyOf(bytesOf(bitmap[:piecesOf(len(vars), wordBits)]), ones, of.piece*pieceBitmapBytes))
+		copies = append(copies, CopyTo(bytesOf(Bitmap[:PiecesOf(len(vars), wordBits)]), ones, of.piece*pieceBitmapBytes))
 	}
 	if fits > 0 {
 		copies = append(copies,
-			copyOf(bytesOf(indices[of.skip:of.skip+fits]), l.indices, at*indexBytes),
-			copyOf(bytesOf(values[of.skip:of.skip+fits]), l.values, at*scalarBytes))
+			CopyTo(bytesOf(indices[of.skip:of.skip+fits]), l.Indices, at*indexBytes),
+			CopyTo(bytesOf(values[of.skip:of.skip+fits]), l.Values, at*ScalarBytes))
 	}
-	return all(copies), nil
+	return InOrder(copies), nil
 }
 
-// all enqueues several things, in order.
-func all(of []launches) launches {
+// InOrder enqueues several things, in order.
+func InOrder(of []Work) Work {
 	return func(b *driver.Bound, s driver.Stream) error {
 		for _, l := range of {
 			if err := l(b, s); err != nil {
@@ -128,7 +128,7 @@ func all(of []launches) launches {
 }
 
 // split lays a slot out: bitmap, indices, values.
-func split(memory []byte) (bitmap, indices []uint32, values []fr.Element) {
+func split(memory []byte) (Bitmap, indices []uint32, values []fr.Element) {
 	words := func(m []byte) []uint32 {
 		// SAFETY: pinned memory is page-aligned and the parts are multiples of
 		// a page; within m's length, and of its lifetime.
@@ -145,14 +145,14 @@ func split(memory []byte) (bitmap, indices []uint32, values []fr.Element) {
 // Zeros and ones come in no order, so telling them apart by a branch would
 // cost a misprediction for every other variable; only dense values, which are
 // rare, take a branch here.
-func classify(vars []fr.Element, first uint32, bitmap, indices []uint32, values []fr.Element) (n, bad int) {
+func classify(vars []fr.Element, first uint32, Bitmap, indices []uint32, values []fr.Element) (n, bad int) {
 	for base := 0; base < len(vars); base += wordBits {
 		var word uint32
 		part := vars[base:min(base+wordBits, len(vars))]
 		for i := range part {
 			x := &part[i]
 			notZero := nonzero(x[0] | x[1] | x[2] | x[3])
-			notOne := nonzero(x[0] ^ one[0] | x[1] ^ one[1] | x[2] ^ one[2] | x[3] ^ one[3])
+			notOne := nonzero(x[0] ^ oneMontgomery[0] | x[1] ^ oneMontgomery[1] | x[2] ^ oneMontgomery[2] | x[3] ^ oneMontgomery[3])
 			word |= uint32(notOne^1) << i
 			if notZero&notOne == 0 {
 				continue
@@ -164,7 +164,7 @@ func classify(vars []fr.Element, first uint32, bitmap, indices []uint32, values 
 			values[n] = *x
 			n++
 		}
-		bitmap[base/wordBits] = word
+		Bitmap[base/wordBits] = word
 	}
 	return n, -1
 }
@@ -174,7 +174,7 @@ func nonzero(x uint64) uint64 { return (x | -x) >> 63 }
 
 // bytesOf views plain values as bytes.
 func bytesOf[T uint32 | uint64 | fr.Element](values []T) []byte {
-	var one T
+	var oneMontgomery T
 	// SAFETY: the view has the slice's length and lifetime.
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(one)))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(oneMontgomery)))
 }
