@@ -29,7 +29,9 @@ func from(entries ...string) (Settings, error) {
 	})
 }
 
-func defaults() Settings { return Settings{Backend: Auto, HangAfter: defaultHang, VRAMIdle: defaultIdle, LogOff: true} }
+func defaults() Settings {
+	return Settings{Backend: Auto, HangAfter: defaultHang, VRAMIdle: defaultIdle, LogOff: true}
+}
 
 func TestValues(t *testing.T) {
 	for entry, want := range map[string]func(*Settings){
