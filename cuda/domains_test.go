@@ -106,7 +106,7 @@ func duplicates(s synth.Shape) synth.Shape {
 }
 
 // maker makes circuits with their parameters on a card.
-type maker struct{ card *ondevice.Card }
+type maker struct{ card *ondevice.Maker }
 
 func newMaker(t testing.TB) maker {
 	t.Helper()

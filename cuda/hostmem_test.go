@@ -211,13 +211,13 @@ func TestAPanicOfAReset(t *testing.T) {
 	p.check(t, got)
 	breakContext(t, first, sim)
 	kernels := first.current.Load().kernels
-	whole := kernels.modules
-	kernels.modules = []*driver.Module{nil}
+	whole := kernels.Kernels
+	kernels.Kernels = nil
 	_, err = sums(t.Context(), first, p)
 	require.ErrorContains(t, err, "BUG: ")
 	require.ErrorIs(t, err, sched.ErrDeviceLost)
 	for _, d := range []*device{second, first} {
-		kernels.modules = whole
+		kernels.Kernels = whole
 		got, err = sums(t.Context(), d, p)
 		require.NoError(t, err)
 		p.check(t, got)

@@ -188,8 +188,8 @@ func (j *job) sumH(ctx context.Context) error {
 func lastTouch(calls []launch.Call, r launch.Range) int {
 	last := 0
 	for i, c := range calls {
-		for _, a := range c.Access {
-			if a.Addr < r.Addr+r.Bytes && r.Addr < a.Addr+a.Bytes {
+		for _, a := range c.Touches {
+			if at := uint64(a.Base); at < r.Addr+r.Bytes && r.Addr < at+a.Bytes {
 				last = i
 			}
 		}

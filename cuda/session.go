@@ -224,7 +224,7 @@ func (s *session) release(b *driver.Bound, pinned []*hostPoints) error {
 	}
 	failed = errors.Join(failed, freeOnce(b, &s.decode))
 	if s.kernels != nil {
-		failed = errors.Join(failed, s.kernels.unload(b))
+		failed = errors.Join(failed, s.kernels.Close(b))
 	}
 	return failed
 }

@@ -1,5 +1,5 @@
-// Package image finds the compiled kernels: fatbins with machine code for
-// several architectures and PTX for later ones. It is for the build and for
+// Package image finds the compiled kernels, fatbins with machine code for
+// several architectures and PTX for later ones, and opens them in a context. It is for the build and for
 // package cuda; programs need nothing of it.
 package image
 
@@ -26,8 +26,8 @@ var ErrNone = sentinel.New(sentinel.ErrNoDevice, "no kernel images")
 
 // Set is a complete set of images.
 type Set struct {
-	Images [][]byte
-	Origin string // where they were found, for people
+	Images map[string][]byte // by name
+	Origin string            // where they were found, for people
 }
 
 // Find takes the folder that CUZK_KERNELS names, else cuzk-kernels beside the
@@ -69,7 +69,7 @@ func inFolder(folder string) func(name string) ([]byte, error) {
 
 // read is nil when there is none of the images.
 func read(file func(name string) ([]byte, error), names []string, origin string) (*Set, error) {
-	set := &Set{Origin: origin}
+	set := &Set{Images: map[string][]byte{}, Origin: origin}
 	var missing []string
 	for _, name := range names {
 		data, err := file(name + kernels.Extension)
@@ -81,7 +81,7 @@ func read(file func(name string) ([]byte, error), names []string, origin string)
 		case len(data) == 0:
 			return nil, unreadable(fmt.Errorf("cuda: kernel images %s: %s is empty", origin, name+kernels.Extension))
 		default:
-			set.Images = append(set.Images, data)
+			set.Images[name] = data
 		}
 	}
 	switch len(missing) {

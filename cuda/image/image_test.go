@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 		t.Setenv(Variable, named)
 		got, err := find(embedded, names)
 		require.NoError(t, err)
-		assert.Equal(t, &Set{[][]byte{[]byte("named"), []byte("named")}, "CUZK_KERNELS=" + named}, got)
+		assert.Equal(t, &Set{map[string][]byte{"msm": []byte("named"), "ntt": []byte("named")}, "CUZK_KERNELS=" + named}, got)
 	})
 	t.Run("a named folder must be there", func(t *testing.T) {
 		t.Setenv(Variable, filepath.Join(t.TempDir(), "gone"))
@@ -82,7 +82,7 @@ func TestFind(t *testing.T) {
 		t.Setenv(Variable, "")
 		got, err := find(embedded, names)
 		require.NoError(t, err)
-		assert.Equal(t, &Set{[][]byte{[]byte("in1"), []byte("in2")}, "embedded"}, got)
+		assert.Equal(t, &Set{map[string][]byte{"msm": []byte("in1"), "ntt": []byte("in2")}, "embedded"}, got)
 	})
 	t.Run("beside the library before the embedded ones", func(t *testing.T) {
 		t.Setenv(Variable, "")

@@ -5,24 +5,14 @@ import (
 	"github.com/libcuzk/libcuzk/internal/launch"
 )
 
-// Enqueue starts launches on the card's stream, with what they declare.
-func (c *Card) Enqueue(b *driver.Bound, calls ...launch.Call) error {
+// Enqueue starts launches on the rig's stream, with what they declare.
+func (r *Rig) Enqueue(b *driver.Bound, calls ...launch.Call) error {
 	for _, call := range calls {
-		f, err := b.FunctionIn(c.modules, call.Kernel.Name)
+		f, err := b.FunctionIn(r.modules, call.Kernel.Name)
 		if err != nil {
 			return err
 		}
-		l := driver.Launch{
-			Function: f, Name: call.Kernel.Name, Stream: c.Stream,
-			Grid:  driver.Dim3{X: call.GridX, Y: call.GridY},
-			Block: driver.Dim3{X: call.Kernel.Threads},
-		}
-		for _, a := range call.Access {
-			l.Touches = append(l.Touches, driver.Range{
-				Base: driver.DevicePtr(a.Addr), Bytes: a.Bytes, Mode: driver.Access(a.Mode),
-			})
-		}
-		if err := b.Start(l, call.Args); err != nil {
+		if err := b.Start(call.On(r.Stream, f), call.Args); err != nil {
 			return err
 		}
 	}
@@ -30,12 +20,12 @@ func (c *Card) Enqueue(b *driver.Bound, calls ...launch.Call) error {
 }
 
 // Launch enqueues launches and waits for them.
-func (c *Card) Launch(calls ...launch.Call) {
-	c.T.Helper()
-	c.Do(func(b *driver.Bound) error {
-		if err := c.Enqueue(b, calls...); err != nil {
+func (r *Rig) Launch(calls ...launch.Call) {
+	r.T.Helper()
+	r.Do(func(b *driver.Bound) error {
+		if err := r.Enqueue(b, calls...); err != nil {
 			return err
 		}
-		return b.Synchronize(c.Stream)
+		return b.Synchronize(r.Stream)
 	})
 }

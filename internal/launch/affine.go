@@ -1,5 +1,7 @@
 package launch
 
+import "github.com/libcuzk/libcuzk/cuda/driver"
+
 // Bucket sums by affine additions: kernels/msm/affine.cuh.
 
 const (
@@ -36,7 +38,7 @@ type accumulateAffineArgs struct {
 // the columns.
 func PlanAffineMSM(n uint32, scratchLimit uint64) (MSM, error) {
 	window := bestWindow(n)
-	windows := (256 + window - 1) / window
+	windows := windowsOf(window)
 	for done := uint32(0); done < windows; done += affineSteps {
 		for most := uint32(mostAffineRun); most >= leastAffineRun; most /= 2 {
 			for steps := done + 1; steps <= min(done+affineSteps, windows); steps++ {
@@ -100,7 +102,7 @@ func (p MSM) columnBytes() uint64 {
 }
 
 // accumulateAffine is the launch in place of kernelAccumulate's.
-func (p MSM) accumulateAffine(args accumulateArgs, s msmScratch, access []Access) []Call {
+func (p MSM) accumulateAffine(args accumulateArgs, s msmScratch, access []driver.Range) []Call {
 	return []Call{
 		Fill(s.nextRun, 1, 0),
 		gridCall(kernelAccumulateAffine, p.affineGrid(), 1, accumulateAffineArgs{to: args, columns: s.columns.Addr, next: s.nextRun.Addr},

@@ -1,6 +1,6 @@
 // Package launch says how each kernel is launched: its geometry, its argument
 // struct, and what it reads and writes. It makes no driver call: an operation
-// is a list of Calls, which whoever holds a stream enqueues in order.
+// is a list of Calls, which are enqueued in order by whoever has a stream.
 //
 // Scratch and tables are ranges of device memory that the caller owns; the
 // Bytes functions say how large. Every range starts at a multiple of Align.
@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"reflect"
 	"unsafe"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
 )
 
 // Align is what device ranges and parts of scratch are aligned to, in bytes.
@@ -29,22 +31,6 @@ func (r Range) Slice(offset, bytes uint64) Range {
 	return Range{r.Addr + offset, bytes}
 }
 
-// Mode says what a launch does to a range.
-type Mode uint8
-
-// The modes. A launch that updates in place, or by atomics, has both bits.
-const (
-	Read      Mode = 1
-	Write     Mode = 2
-	ReadWrite      = Read | Write
-)
-
-// Access is one declared access of a launch: it touches no other memory.
-type Access struct {
-	Range
-	Mode Mode
-}
-
 // Kernel is one entry of the kernel table.
 type Kernel struct {
 	Name    string // as in the image
@@ -61,7 +47,21 @@ type Call struct {
 	Kernel       *Kernel
 	GridX, GridY uint32
 	Args         []byte // Kernel.ArgBytes long
-	Access       []Access
+	// Touches is all the memory that the launch touches. What it updates in
+	// place, or by atomics, it reads and writes.
+	Touches []driver.Range
+}
+
+// On is the launch on a stream. The function is the kernel in that context.
+func (c Call) On(stream driver.Stream, f driver.Function) driver.Launch {
+	return driver.Launch{
+		Function: f,
+		Name:     c.Kernel.Name,
+		Grid:     driver.Dim3{X: c.GridX, Y: c.GridY},
+		Block:    driver.Dim3{X: c.Kernel.Threads},
+		Stream:   stream,
+		Touches:  c.Touches,
+	}
 }
 
 // Kernels lists every kernel, in the order of declaration.
@@ -78,11 +78,11 @@ func declare[A any](image, name string, threads uint32) *Kernel {
 }
 
 // call makes a Call with a grid of at least `threads` threads in x.
-func call[A any](k *Kernel, threads uint64, args A, access ...Access) Call {
-	return gridCall(k, blocks(threads, uint64(k.Threads)), 1, args, access...)
+func call[A any](k *Kernel, threads uint64, args A, touches ...driver.Range) Call {
+	return gridCall(k, blocks(threads, uint64(k.Threads)), 1, args, touches...)
 }
 
-func gridCall[A any](k *Kernel, x, y uint32, args A, access ...Access) Call {
+func gridCall[A any](k *Kernel, x, y uint32, args A, touches ...driver.Range) Call {
 	if unsafe.Sizeof(args) != uintptr(k.ArgBytes) || x == 0 || y == 0 {
 		panic(fmt.Sprintf("BUG: launch: %s: %d argument bytes, want %d; grid %d x %d",
 			k.Name, unsafe.Sizeof(args), k.ArgBytes, x, y))
@@ -90,32 +90,40 @@ func gridCall[A any](k *Kernel, x, y uint32, args A, access ...Access) Call {
 	// SAFETY: A is a struct of integers and integer arrays without Go
 	// pointers; the copy does not outlive this statement's view of args.
 	view := unsafe.Slice((*byte)(unsafe.Pointer(&args)), unsafe.Sizeof(args))
-	used := access[:0]
-	for _, a := range access {
-		if a.Bytes != 0 {
-			used = append(used, a)
+	used := touches[:0]
+	for _, r := range touches {
+		if r.Bytes != 0 {
+			used = append(used, r)
 		}
 	}
-	return Call{Kernel: k, GridX: x, GridY: y, Args: append([]byte(nil), view...), Access: used}
+	return Call{Kernel: k, GridX: x, GridY: y, Args: append([]byte(nil), view...), Touches: used}
 }
 
-func reads(r Range, bytes uint64) Access   { return Access{r.Slice(0, bytes), Read} }
-func writes(r Range, bytes uint64) Access  { return Access{r.Slice(0, bytes), Write} }
-func updates(r Range, bytes uint64) Access { return Access{r.Slice(0, bytes), ReadWrite} }
+func reads(r Range, bytes uint64) driver.Range   { return r.Slice(0, bytes).touched(driver.Read) }
+func writes(r Range, bytes uint64) driver.Range  { return r.Slice(0, bytes).touched(driver.Write) }
+func updates(r Range, bytes uint64) driver.Range { return r.Slice(0, bytes).touched(driver.ReadWrite) }
+
+func (r Range) touched(how driver.Access) driver.Range {
+	return driver.Range{Base: driver.DevicePtr(r.Addr), Bytes: r.Bytes, Mode: how}
+}
 
 // blocks is ceil(n / per).
 func blocks(n, per uint64) uint32 { return uint32((n + per - 1) / per) }
 
-// layout hands out parts of scratch, one after the other.
-type layout struct {
-	whole Range
-	used  uint64
+// Layout divides a range into parts, one after the other, each aligned.
+type Layout struct {
+	Whole Range
+	Used  uint64 // bytes
 }
 
-func (l *layout) take(bytes uint64) Range {
-	r := l.whole.Slice(l.used, bytes)
-	l.used += align(bytes)
+// Take is the next part.
+func (l *Layout) Take(bytes uint64) Range {
+	r := l.Whole.Slice(l.Used, bytes)
+	l.Used += align(bytes)
 	return r
 }
+
+// anywhere is for layouts of which only the size matters.
+var anywhere = Range{0, 1 << 63}
 
 func align(bytes uint64) uint64 { return (bytes + Align - 1) / Align * Align }

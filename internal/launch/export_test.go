@@ -46,7 +46,7 @@ var Constants = map[string]int64{
 // PlanSort is a plan for sorting alone, in two steps if so wanted: `batch`
 // windows of the given size at a time.
 func PlanSort(n, window, batch uint32, inTwo bool) MSM {
-	p := MSM{N: n}.shape(window, (256+window-1)/window, batch)
+	p := MSM{N: n}.shape(window, windowsOf(window), batch)
 	p.partitionLog = 0
 	if inTwo {
 		p.partitionLog = p.bestPartition()

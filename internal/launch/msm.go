@@ -3,6 +3,8 @@ package launch
 import (
 	"fmt"
 	"math/bits"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
 )
 
 // Geometry of the sums over buckets. A thread's additions are in sequence,
@@ -101,7 +103,7 @@ type MSM struct {
 func PlanMSM(n uint32, scratchLimit uint64, groups ...Group) (MSM, error) {
 	p := MSM{N: n, Groups: groups}
 	for window := bestWindow(n); window >= minWindow; window-- {
-		windows := (256 + window - 1) / window
+		windows := windowsOf(window)
 		for steps := uint32(1); steps <= windows; steps++ {
 			p = p.shape(window, windows, blocks(uint64(windows), uint64(steps)))
 			if p.pairs() < maxPairs && p.ScratchBytes() <= scratchLimit {
@@ -128,10 +130,14 @@ func (p MSM) shape(window, windows, batch uint32) MSM {
 	return p
 }
 
+// windowsOf is how many windows of c bits cover a scalar and the carry of its
+// signed digits.
+func windowsOf(c uint32) uint32 { return blocks(256, uint64(c)) }
+
 func bestWindow(n uint32) uint32 {
 	best, bestCost := uint32(minWindow), uint64(1)<<63
 	for c := uint32(minWindow); c <= maxWindow; c++ {
-		cost := uint64((256+c-1)/c) * (pairCost*uint64(n) + bucketCost<<(c-1))
+		cost := uint64(windowsOf(c)) * (pairCost*uint64(n) + bucketCost<<(c-1))
 		if cost < bestCost {
 			best, bestCost = c, cost
 		}
@@ -163,7 +169,7 @@ func (p MSM) ScratchBytes() uint64 {
 	if p.N == 0 {
 		return 0
 	}
-	s := p.scratch(Range{0, 1 << 63})
+	s := p.scratch(anywhere)
 	return s.end
 }
 
@@ -182,32 +188,32 @@ type msmScratch struct {
 }
 
 func (p MSM) scratch(whole Range) msmScratch {
-	l := layout{whole: whole}
+	l := Layout{Whole: whole}
 	n, point := p.buckets(), p.sumBytes()
 	heads := [2]uint64{uint64(p.runs()), uint64(blocks(uint64(p.runs()), uint64(p.merge)))}
 	var s msmScratch
-	s.partitionCounts = l.take(uint64(p.partitions()) * WordBytes)
-	s.counts = l.take(n * WordBytes)
-	s.offsets = l.take((n + 1) * WordBytes)
-	s.starts = l.take((uint64(p.partitions()) + 1) * WordBytes)
-	s.scanSums = l.take(scanSumsBytes(uint32(n)))
-	s.sorted = l.take(p.pairs() * WordBytes)
+	s.partitionCounts = l.Take(uint64(p.partitions()) * WordBytes)
+	s.counts = l.Take(n * WordBytes)
+	s.offsets = l.Take((n + 1) * WordBytes)
+	s.starts = l.Take((uint64(p.partitions()) + 1) * WordBytes)
+	s.scanSums = l.Take(scanSumsBytes(uint32(n)))
+	s.sorted = l.Take(p.pairs() * WordBytes)
 	sums := l
-	s.buckets = l.take(n * point)
+	s.buckets = l.Take(n * point)
 	for i := range heads {
-		s.heads[i] = l.take(heads[i] * point)
-		s.headBuckets[i] = l.take(heads[i] * WordBytes)
+		s.heads[i] = l.Take(heads[i] * point)
+		s.headBuckets[i] = l.Take(heads[i] * WordBytes)
 	}
-	s.chunkSums = l.take(p.chunks() * point)
-	s.blockSums = l.take(uint64(p.Batch) * sumBlocks * point)
+	s.chunkSums = l.Take(p.chunks() * point)
+	s.blockSums = l.Take(uint64(p.Batch) * sumBlocks * point)
 	if p.affineAdditions {
-		s.nextRun = l.take(WordBytes)
-		s.columns = l.take(p.columnBytes())
+		s.nextRun = l.Take(WordBytes)
+		s.columns = l.Take(p.columnBytes())
 	}
 	if p.partitionLog > 0 {
-		s.entries = sums.take(p.pairs() * entryBytes)
+		s.entries = sums.Take(p.pairs() * entryBytes)
 	}
-	s.end = max(l.used, sums.used)
+	s.end = max(l.Used, sums.Used)
 	return s
 }
 
@@ -245,7 +251,6 @@ func (p MSM) Calls(in MSMInput) []Call {
 
 // Launches is how many Calls there are.
 func (p MSM) Launches() int {
-	anywhere := Range{0, 1 << 63}
 	in := MSMInput{Scalars: anywhere, Positions: anywhere, Scratch: anywhere}
 	for range p.Groups {
 		in.Points = append(in.Points, anywhere)
@@ -259,22 +264,22 @@ func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 	n, runs := uint32(p.buckets()), p.runs()
 	offsets := reads(s.offsets, (uint64(n)+1)*WordBytes)
 	buckets := s.buckets.Slice(0, uint64(n)*g.SumBytes())
-	heads := func(i int, n uint32, m Mode) []Access {
-		return []Access{
-			{s.heads[i].Slice(0, uint64(n)*g.SumBytes()), m},
-			{s.headBuckets[i].Slice(0, uint64(n)*WordBytes), m},
+	heads := func(i int, n uint32, m driver.Access) []driver.Range {
+		return []driver.Range{
+			s.heads[i].Slice(0, uint64(n)*g.SumBytes()).touched(m),
+			s.headBuckets[i].Slice(0, uint64(n)*WordBytes).touched(m),
 		}
 	}
-	tiled, mode := uint32(0), Write
+	tiled, mode := uint32(0), driver.Write
 	if p.tiled {
-		tiled, mode = 1, ReadWrite
+		tiled, mode = 1, driver.ReadWrite
 	}
 	args := accumulateArgs{
 		points: points.Addr, sorted: s.sorted.Addr, offsets: s.offsets.Addr, buckets: s.buckets.Addr,
 		heads: s.heads[0].Addr, headBuckets: s.headBuckets[0].Addr, bucketsN: n, run: p.run, runs: runs, tiled: tiled,
 	}
-	access := append(heads(0, runs, Write), Access{points, Read}, reads(s.sorted, p.pairs()*WordBytes), offsets,
-		Access{buckets, mode})
+	access := append(heads(0, runs, driver.Write), points.touched(driver.Read), reads(s.sorted, p.pairs()*WordBytes), offsets,
+		buckets.touched(mode))
 	var calls []Call
 	if p.affineAdditions {
 		calls = p.accumulateAffine(args, s, access)
@@ -293,7 +298,7 @@ func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 		calls = append(calls, gridCall(k, grid, 1, mergeArgs{
 			in: s.heads[from].Addr, inBuckets: s.headBuckets[from].Addr, buckets: s.buckets.Addr,
 			out: s.heads[1-from].Addr, outBuckets: s.headBuckets[1-from].Addr, n: runs, run: run,
-		}, append(append(heads(from, runs, ReadWrite), heads(1-from, out, ReadWrite)...), Access{buckets, ReadWrite})...))
+		}, append(append(heads(from, runs, driver.ReadWrite), heads(1-from, out, driver.ReadWrite)...), buckets.touched(driver.ReadWrite))...))
 		runs = next
 	}
 	return calls
@@ -306,7 +311,7 @@ func (p MSM) reduce(g Group, s msmScratch, result Range) []Call {
 		buckets: s.buckets.Addr, out: s.chunkSums.Addr,
 		perWindow: p.perWindow(), chunk: p.chunk, windows: p.Batch,
 	}
-	access := []Access{reads(s.buckets, n*g.SumBytes()), writes(s.chunkSums, chunks*g.SumBytes())}
+	access := []driver.Range{reads(s.buckets, n*g.SumBytes()), writes(s.chunkSums, chunks*g.SumBytes())}
 	if !p.tiled { // the last tile's offsets say nothing of those before
 		args.offsets = s.offsets.Addr
 		access = append(access, reads(s.offsets, (n+1)*WordBytes))

@@ -79,9 +79,10 @@ func TestCallsStayWithinTheScratch(t *testing.T) {
 					Results: []launch.Range{{Bytes: p.ResultBytes(g)}}, Scratch: scratch,
 				})
 				for _, c := range calls {
-					for _, a := range c.Access {
-						inScratch := a.Addr >= scratch.Addr
-						require.True(t, !inScratch || a.Addr+a.Bytes <= scratch.Addr+scratch.Bytes, "%s, 2^%d in %d bytes", c.Kernel.Name, log, limit)
+					for _, a := range c.Touches {
+						at := uint64(a.Base)
+						inScratch := at >= scratch.Addr
+						require.True(t, !inScratch || at+a.Bytes <= scratch.Addr+scratch.Bytes, "%s, 2^%d in %d bytes", c.Kernel.Name, log, limit)
 					}
 				}
 			}

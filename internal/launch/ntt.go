@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
 )
 
 // Twins of the constants in ntt/ntt.cu and ntt/fr.cu.
@@ -128,19 +130,19 @@ func NewTables(logSize uint32, memory Range) (Tables, []Call) {
 // parts are the table of low powers, which small domains share, and the common
 // ones.
 func (t Tables) parts() (low, high, local Range) {
-	l := layout{whole: t.memory}
-	high, local = l.take(FrBytes<<logHigh), l.take(FrBytes<<logLocal)
+	l := Layout{Whole: t.memory}
+	high, local = l.Take(FrBytes<<logHigh), l.Take(FrBytes<<logLocal)
 	for log := uint32(logHigh); log < t.LogSize; log++ {
-		l.take(lowBytes(log))
+		l.Take(lowBytes(log))
 	}
-	return l.take(lowBytes(t.LogSize)), high, local
+	return l.Take(lowBytes(t.LogSize)), high, local
 }
 
-func (t Tables) twiddles() (twiddles, []Access) {
+func (t Tables) twiddles() (twiddles, []driver.Range) {
 	low, high, local := t.parts()
 	split := splitOf(t.LogSize)
 	return twiddles{low: low.Addr, high: high.Addr, logSize: t.LogSize, split: split, spread: logHigh + split - t.LogSize},
-		[]Access{{low, Read}, {high, Read}, {local, Read}}
+		[]driver.Range{low.touched(driver.Read), high.touched(driver.Read), local.touched(driver.Read)}
 }
 
 // Direction of a transform: exponents of w, or of w^-1.

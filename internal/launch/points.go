@@ -1,5 +1,7 @@
 package launch
 
+import "github.com/libcuzk/libcuzk/cuda/driver"
+
 var (
 	kernelDecode = [...]*Kernel{
 		declare[decodeArgs]("convert", "cuzk_points_g1_decode", 128),
@@ -66,7 +68,7 @@ func Decode(g Group, file, points, status Range, n, first, fill, logSize uint32)
 	return call(kernelDecode[g], uint64(n)+uint64(fill), decodeArgs{
 		file: file.Addr, points: points.Addr, status: status.Addr, faults: status.Addr + 2*WordBytes,
 		n: n, first: first, fill: fill, logSize: logSize,
-	}, reads(file, uint64(n)*g.AffineBytes()), Access{written, Write}, updates(status, DecodeStatusBytes))
+	}, reads(file, uint64(n)*g.AffineBytes()), written.touched(driver.Write), updates(status, DecodeStatusBytes))
 }
 
 // Encode is the reverse of Decode, without reordering. n >= 1.
@@ -79,11 +81,10 @@ func Encode(g Group, points, file Range, n uint32) Call {
 // Gather copies the points at n positions, which may lie in host memory, into
 // out; where the position is None, infinity. n >= 1.
 func Gather(g Group, points, positions, out Range, n uint32) Call {
-	const quadBytes = 16
 	quads := uint32(g.AffineBytes() / quadBytes)
 	return call(kernelGather, uint64(n)*uint64(quads), gatherArgs{
 		points: points.Addr, positions: positions.Addr, out: out.Addr, n: n, quads: quads,
-	}, Access{points, Read}, reads(positions, uint64(n)*WordBytes), writes(out, uint64(n)*g.AffineBytes()))
+	}, points.touched(driver.Read), reads(positions, uint64(n)*WordBytes), writes(out, uint64(n)*g.AffineBytes()))
 }
 
 // affineEach is how many points share an inversion of about 570 products.
@@ -112,8 +113,8 @@ func FixedScratchBytes(g Group, n uint32) uint64 {
 
 // Fixed writes points[i] = [scalars[i]] B for the base of table. n >= 1.
 func Fixed(g Group, table, scalars, points, scratch Range, n uint32) []Call {
-	l := layout{whole: scratch}
-	sums, products := l.take(uint64(n)*g.SumBytes()), l.take(uint64(n)*g.FieldBytes())
+	l := Layout{Whole: scratch}
+	sums, products := l.Take(uint64(n)*g.SumBytes()), l.Take(uint64(n)*g.FieldBytes())
 	return []Call{
 		call(kernelFixed[g], uint64(n), fixedArgs{table: table.Addr, scalars: scalars.Addr, out: sums.Addr, n: n},
 			reads(table, FixedTableN*g.AffineBytes()), reads(scalars, uint64(n)*FrBytes),

@@ -31,7 +31,7 @@ func sizes(simulated, card []int) []int {
 
 // rig is a device with the kernels loaded, and a seeded source of inputs.
 type rig struct {
-	*cudatest.Card
+	*cudatest.Rig
 	random *rand.Rand
 	made   map[madePoints]launch.Range // by points
 }
@@ -89,13 +89,13 @@ func (r *rig) memory(bytes uint64) launch.Range {
 func upload[T any](r *rig, values []T) launch.Range {
 	var one T
 	return launch.Range{
-		Addr:  uint64(cudatest.Upload(r.Card, values)),
+		Addr:  uint64(cudatest.Upload(r.Rig, values)),
 		Bytes: uint64(len(values)) * uint64(unsafe.Sizeof(one)),
 	}
 }
 
 func download[T any](r *rig, from launch.Range, n int) []T {
-	return cudatest.Download[T](r.Card, driver.DevicePtr(from.Addr), n)
+	return cudatest.Download[T](r.Rig, driver.DevicePtr(from.Addr), n)
 }
 
 func (r *rig) scalar() (x fr.Element) {

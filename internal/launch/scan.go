@@ -1,5 +1,7 @@
 package launch
 
+import "github.com/libcuzk/libcuzk/cuda/driver"
+
 // Twins of the constants in msm/sort.cu.
 const scanTile = 2048
 
@@ -43,7 +45,7 @@ func scan(in, out, sums Range, n uint32) []Call {
 	grid := blocks(uint64(n), scanTile)
 	return []Call{
 		gridCall(kernelScanSums, grid, 1, args, reads(in, bytes), writes(sums, tiles)),
-		gridCall(kernelScanTop, 1, 1, args, updates(sums, tiles), Access{out.Slice(bytes, WordBytes), Write}),
+		gridCall(kernelScanTop, 1, 1, args, updates(sums, tiles), out.Slice(bytes, WordBytes).touched(driver.Write)),
 		gridCall(kernelScanApply, grid, 1, args, updates(in, bytes), reads(sums, tiles), writes(out, bytes)),
 	}
 }

@@ -32,6 +32,3 @@ func (g Group) SumBytes() uint64 { return 4 * g.FieldBytes() }
 
 // FieldBytes is a coordinate.
 func (g Group) FieldBytes() uint64 { return [...]uint64{FpBytes, 2 * FpBytes}[g] }
-
-// words is the length of a bitmap of n bits, in bytes.
-func bitmapBytes(n uint32) uint64 { return (uint64(n) + 31) / 32 * WordBytes }

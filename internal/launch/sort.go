@@ -1,6 +1,10 @@
 package launch
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/libcuzk/libcuzk/cuda/driver"
+)
 
 // Sorting the pairs of an MSM: kernels/msm/sort.cu in one step, for few
 // scalars, and kernels/msm/partition.cu in two.
@@ -98,7 +102,7 @@ func (p MSM) sort(in MSMInput, s msmScratch, first uint32) []Call {
 		scalars: in.Scalars.Addr, counts: s.counts.Addr, sorted: s.sorted.Addr,
 		k: p.digitConstant(), n: p.N, c: p.Window, firstWindow: first, windows: p.Batch,
 	}
-	input := []Access{reads(in.Scalars, uint64(p.N)*FrBytes)}
+	input := []driver.Range{reads(in.Scalars, uint64(p.N)*FrBytes)}
 	if in.Positions.Bytes != 0 {
 		args.positions = in.Positions.Addr
 		input = append(input, reads(in.Positions, uint64(p.N)*WordBytes))
@@ -115,7 +119,7 @@ func (p MSM) sort(in MSMInput, s msmScratch, first uint32) []Call {
 }
 
 // sortInTwo has the digits where the sorted values go at the end.
-func (p MSM) sortInTwo(args sortArgs, input []Access, s msmScratch) []Call {
+func (p MSM) sortInTwo(args sortArgs, input []driver.Range, s msmScratch) []Call {
 	n, partitions := uint32(p.buckets()), p.partitions()
 	args.counts = s.partitionCounts.Addr
 	split := partitionArgs{sort: args, entries: s.entries.Addr, partitions: partitions, low: p.low()}
@@ -136,7 +140,7 @@ func (p MSM) sortInTwo(args sortArgs, input []Access, s msmScratch) []Call {
 		entries: s.entries.Addr, starts: s.starts.Addr, counts: s.counts.Addr, sorted: s.sorted.Addr,
 		partitions: partitions, low: p.low(),
 	}
-	access := []Access{
+	access := []driver.Range{
 		reads(s.entries, entries), reads(s.starts, (uint64(partitions)+1)*WordBytes),
 		updates(s.counts, uint64(n)*WordBytes),
 	}
@@ -147,6 +151,6 @@ func (p MSM) sortInTwo(args sortArgs, input []Access, s msmScratch) []Call {
 }
 
 // with is a copy of access with more at its end.
-func with(access []Access, more ...Access) []Access {
-	return append(append([]Access(nil), access...), more...)
+func with(access []driver.Range, more ...driver.Range) []driver.Range {
+	return append(append([]driver.Range(nil), access...), more...)
 }

@@ -1,5 +1,7 @@
 package launch
 
+import "github.com/libcuzk/libcuzk/cuda/driver"
+
 // Twins of the constants in sums/ones.cuh.
 const (
 	rankTile = 1024
@@ -50,7 +52,7 @@ type Density struct {
 
 // BitmapBytes is the size of a bitmap of n variables, bit i in bit i % 32 of
 // word i / 32.
-func BitmapBytes(n uint32) uint64 { return bitmapBytes(n) }
+func BitmapBytes(n uint32) uint64 { return (uint64(n) + 31) / 32 * WordBytes }
 
 // RanksBytes is the size of a Density's ranks.
 func RanksBytes(n uint32) uint64 { return (uint64(blocks(uint64(n), rankTile)) + 1) * WordBytes }
@@ -67,11 +69,11 @@ func (d Density) Calls(scratch Range) []Call {
 	if tiles == 0 {
 		return []Call{Fill(d.Ranks, 1, 0)}
 	}
-	l := layout{whole: scratch}
-	counts, sums := l.take(uint64(tiles)*WordBytes), l.take(scanSumsBytes(tiles))
+	l := Layout{Whole: scratch}
+	counts, sums := l.Take(uint64(tiles)*WordBytes), l.Take(scanSumsBytes(tiles))
 	calls := []Call{call(kernelDensity, uint64(tiles),
 		densityArgs{density: d.Bitmap.Addr, counts: counts.Addr, n: d.N},
-		reads(d.Bitmap, bitmapBytes(d.N)), writes(counts, uint64(tiles)*WordBytes))}
+		reads(d.Bitmap, BitmapBytes(d.N)), writes(counts, uint64(tiles)*WordBytes))}
 	return append(calls, scan(counts, d.Ranks, sums, tiles)...)
 }
 
@@ -103,7 +105,7 @@ func (s Section) Positions(aux, positions Range, inputs, n uint32) Call {
 	args := positionsArgs{
 		aux: aux.Addr, positions: positions.Addr, n: n, inputs: inputs, mode: uint32(s.Mode), base: s.Base,
 	}
-	access := []Access{writes(positions, uint64(n)*WordBytes)}
+	access := []driver.Range{writes(positions, uint64(n)*WordBytes)}
 	if n > inputs {
 		access = append(access, reads(aux, uint64(n-inputs)*WordBytes))
 	}
@@ -118,8 +120,8 @@ func (s Section) Positions(aux, positions Range, inputs, n uint32) Call {
 	return call(kernelPositions, uint64(n), args, access...)
 }
 
-func (d Density) access() []Access {
-	return []Access{reads(d.Bitmap, bitmapBytes(d.N)), reads(d.Ranks, RanksBytes(d.N))}
+func (d Density) access() []driver.Range {
+	return []driver.Range{reads(d.Bitmap, BitmapBytes(d.N)), reads(d.Ranks, RanksBytes(d.N))}
 }
 
 // OnesScratchBytes is the scratch that Ones needs.
@@ -131,8 +133,8 @@ func (s Section) Ones(g Group, points, ones Range, n uint32, scratch, result Ran
 	if n == 0 {
 		return []Call{Fill(result, uint32(g.SumBytes()/WordBytes), 0)}
 	}
-	l := layout{whole: scratch}
-	sums, partial := l.take(onesBlocks*g.SumBytes()), l.take(sumBlocks*g.SumBytes())
+	l := Layout{Whole: scratch}
+	sums, partial := l.Take(onesBlocks*g.SumBytes()), l.Take(sumBlocks*g.SumBytes())
 	most := uint32(onesBlocks)
 	if s.OnHost {
 		most = onesHostBlocks
@@ -142,7 +144,7 @@ func (s Section) Ones(g Group, points, ones Range, n uint32, scratch, result Ran
 	if s.OnHost {
 		args.onHost = 1
 	}
-	access := []Access{{points, Read}, reads(ones, bitmapBytes(n)), writes(sums, uint64(grid)*g.SumBytes())}
+	access := []driver.Range{points.touched(driver.Read), reads(ones, BitmapBytes(n)), writes(sums, uint64(grid)*g.SumBytes())}
 	if s.Aux.Bitmap.Bytes != 0 {
 		args.density, args.ranks = s.Aux.Bitmap.Addr, s.Aux.Ranks.Addr
 		access = append(access, s.Aux.access()...)

@@ -67,7 +67,7 @@ func TiledMSMs(n, tile uint32, g Group) ([]TiledMSM, error) {
 // with is the plan for windows of c bits, and runs 2^longer times as long as in
 // ample memory.
 func (p TiledMSM) with(c, longer uint32) TiledMSM {
-	windows := (256 + c - 1) / c
+	windows := windowsOf(c)
 	p.tile = MSM{N: p.TileN, Groups: []Group{p.Group}, tiled: true}.shape(c, windows, windows)
 	p.tile.run = min(p.tile.run<<longer, max(p.tile.run, maxRun))
 	p.tile.merge = mergeRun(p.tile.runs())
@@ -91,7 +91,7 @@ func (p TiledMSM) Windows() uint32 { return p.tile.Windows }
 
 // ScratchBytes is the scratch that the calls use. From Reset to Reduce nothing
 // else may write there.
-func (p TiledMSM) ScratchBytes() uint64 { return p.scratch(Range{0, 1 << 63}).end }
+func (p TiledMSM) ScratchBytes() uint64 { return p.scratch(anywhere).end }
 
 // ResultBytes is the size of the result: a sum for each window.
 func (p TiledMSM) ResultBytes() uint64 { return p.tile.ResultBytes(p.Group) }
@@ -100,29 +100,29 @@ func (p TiledMSM) ResultBytes() uint64 { return p.tile.ResultBytes(p.Group) }
 // the reduction need lies in the same place, one after the other.
 func (p TiledMSM) scratch(whole Range) msmScratch {
 	t := p.tile
-	l := layout{whole: whole}
+	l := Layout{Whole: whole}
 	n, point := t.buckets(), p.Group.SumBytes()
 	heads := [2]uint64{uint64(t.runs()), uint64(blocks(uint64(t.runs()), uint64(t.merge)))}
 	var s msmScratch
-	s.buckets = l.take(n * point)
+	s.buckets = l.Take(n * point)
 	reduction := l
-	s.partitionCounts = l.take(uint64(t.partitions()) * WordBytes)
-	s.counts = l.take(n * WordBytes)
-	s.offsets = l.take((n + 1) * WordBytes)
-	s.starts = l.take((uint64(t.partitions()) + 1) * WordBytes)
-	s.scanSums = l.take(scanSumsBytes(uint32(n)))
-	s.sorted = l.take(t.pairs() * WordBytes)
+	s.partitionCounts = l.Take(uint64(t.partitions()) * WordBytes)
+	s.counts = l.Take(n * WordBytes)
+	s.offsets = l.Take((n + 1) * WordBytes)
+	s.starts = l.Take((uint64(t.partitions()) + 1) * WordBytes)
+	s.scanSums = l.Take(scanSumsBytes(uint32(n)))
+	s.sorted = l.Take(t.pairs() * WordBytes)
 	entries := l
 	for i := range heads {
-		s.heads[i] = l.take(heads[i] * point)
-		s.headBuckets[i] = l.take(heads[i] * WordBytes)
+		s.heads[i] = l.Take(heads[i] * point)
+		s.headBuckets[i] = l.Take(heads[i] * WordBytes)
 	}
 	if t.partitionLog > 0 {
-		s.entries = entries.take(t.pairs() * entryBytes)
+		s.entries = entries.Take(t.pairs() * entryBytes)
 	}
-	s.chunkSums = reduction.take(t.chunks() * point)
-	s.blockSums = reduction.take(uint64(t.Batch) * sumBlocks * point)
-	s.end = max(l.used, entries.used, reduction.used)
+	s.chunkSums = reduction.Take(t.chunks() * point)
+	s.blockSums = reduction.Take(uint64(t.Batch) * sumBlocks * point)
+	s.end = max(l.Used, entries.Used, reduction.Used)
 	return s
 }
 

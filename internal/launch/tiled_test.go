@@ -189,9 +189,10 @@ func TestTiledCallsStayWithinTheScratch(t *testing.T) {
 				}
 				calls = append(calls, p.Reduce(scratch, launch.Range{Bytes: p.ResultBytes()})...)
 				for _, c := range calls {
-					for _, a := range c.Access {
-						inScratch := a.Addr >= scratch.Addr
-						require.True(t, !inScratch || a.Addr+a.Bytes <= scratch.Addr+scratch.Bytes, "%s, 2^%d", c.Kernel.Name, log)
+					for _, a := range c.Touches {
+						at := uint64(a.Base)
+						inScratch := at >= scratch.Addr
+						require.True(t, !inScratch || at+a.Bytes <= scratch.Addr+scratch.Bytes, "%s, 2^%d", c.Kernel.Name, log)
 					}
 				}
 			}

@@ -56,7 +56,7 @@ type (
 )
 
 // start sets the simulator up with the kernels of testdata, and a card on it.
-func start(t *testing.T, c Config) (*Sim, *cudatest.Card) {
+func start(t *testing.T, c Config) (*Sim, *cudatest.Rig) {
 	t.Helper()
 	sim := open(t, "selftest", c)
 	return sim, cudatest.OpenWithKernels(t)

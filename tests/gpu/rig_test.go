@@ -47,7 +47,7 @@ type rig struct {
 	closed   bool            // by the test itself
 	fallback engine.Fallback // of start
 
-	card *ondevice.Card // makes parameters; nil until the first
+	card *ondevice.Maker // makes parameters; nil until the first
 }
 
 func open(t *testing.T, o cuda.Options) *rig {
@@ -117,7 +117,7 @@ func (r *rig) circuit(shape synth.Shape, seed uint64) *circuit {
 }
 
 // setup is a context beside the engine's, for parameters.
-func (r *rig) setup() *ondevice.Card {
+func (r *rig) setup() *ondevice.Maker {
 	r.t.Helper()
 	if r.card == nil {
 		card, err := ondevice.OpenFirst()

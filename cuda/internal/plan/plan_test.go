@@ -76,9 +76,10 @@ func checkStreamingLaunches(t *testing.T, p *Plan) {
 	check := func(of srs.Section, calls []launch.Call) {
 		end := base + p.Scratch[of].Offset + p.Scratch[of].Bytes
 		for _, c := range calls {
-			for _, a := range c.Access {
-				if a.Addr < far && (a.Addr < base+p.Scratch[of].Offset || a.Addr+a.Bytes > end) {
-					require.Failf(t, "beyond the scratch", "%s of section %s touches bytes %d to %d", c.Kernel.Name, of, a.Addr-base, a.Addr+a.Bytes-base)
+			for _, a := range c.Touches {
+				at := uint64(a.Base)
+				if at < far && (at < base+p.Scratch[of].Offset || at+a.Bytes > end) {
+					require.Failf(t, "beyond the scratch", "%s of section %s touches bytes %d to %d", c.Kernel.Name, of, at-base, at+a.Bytes-base)
 				}
 			}
 		}

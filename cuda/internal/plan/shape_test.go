@@ -130,9 +130,10 @@ func checkScratch(t *testing.T, p Plan, of srs.Section, attempt int) uint64 {
 	calls = append(calls, section.Ones(GroupOf(of), whole(1<<39), whole(launch.BitmapBytes(p.Aux)), p.Aux, Scratch, whole(point))...)
 	calls = append(calls, section.Aux.Calls(Scratch)...)
 	for _, c := range calls {
-		for _, a := range c.Access {
-			if a.Addr >= base && a.Addr+a.Bytes > base+part.Bytes {
-				require.Failf(t, "beyond the scratch", "%s touches up to byte %d of %d", c.Kernel.Name, a.Addr+a.Bytes-base, part.Bytes)
+		for _, a := range c.Touches {
+			at := uint64(a.Base)
+			if at >= base && at+a.Bytes > base+part.Bytes {
+				require.Failf(t, "beyond the scratch", "%s touches up to byte %d of %d", c.Kernel.Name, at+a.Bytes-base, part.Bytes)
 			}
 		}
 	}

@@ -20,24 +20,24 @@ import (
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
-// onCard reports whether tests run on a card: CUZK_REQUIRE_GPU=1.
-func onCard() bool { return os.Getenv(cudatest.RequireVariable) == "1" }
+// onDevice reports whether tests run on a GPU: CUZK_REQUIRE_GPU=1.
+func onDevice() bool { return os.Getenv(cudatest.RequireVariable) == "1" }
 
-// open opens the card, or the simulator, which is nil on a card.
-func open(t testing.TB, c cudasim.Config) (*Card, *cudasim.Sim) {
+// open opens the device, or the simulator, which is nil on a device.
+func open(t testing.TB, c cudasim.Config) (*Maker, *cudasim.Sim) {
 	t.Helper()
 	var sim *cudasim.Sim
-	if !onCard() {
+	if !onDevice() {
 		c.Declared = true
 		sim = cudasim.New(t, c)
 	}
-	card, err := Open(cudatest.Device(t))
+	m, err := Open(cudatest.Device(t))
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		require.NoError(t, card.Close())
-		require.NoError(t, card.Close(), "closing twice is closing once")
+		require.NoError(t, m.Close())
+		require.NoError(t, m.Close(), "closing twice is closing once")
 	})
-	return card, sim
+	return m, sim
 }
 
 var shapes = map[string]synth.Shape{
@@ -57,10 +57,10 @@ func exponents(t testing.TB, shape synth.Shape) *synth.Exponents {
 }
 
 func TestPointsAreThoseOfTheCPU(t *testing.T) {
-	card, _ := open(t, cudasim.Config{})
-	card.maxPoints = 16 // several pieces a lane
-	if onCard() {
-		card.maxPoints = maxPoints
+	m, _ := open(t, cudasim.Config{})
+	m.maxPoints = 16 // several pieces for a producer
+	if onDevice() {
+		m.maxPoints = maxPoints
 		shapes["larger"] = synth.PoRepLike(1<<14-3, 40)
 	}
 	for name, shape := range shapes {
@@ -69,7 +69,7 @@ func TestPointsAreThoseOfTheCPU(t *testing.T) {
 			if len(e.H) > 0 {
 				e.H[0].SetZero() // a point at infinity
 			}
-			set, err := card.Points(t.Context(), e)
+			set, err := m.Points(t.Context(), e)
 			require.NoError(t, err)
 			defer set.Free()
 			want := e.Points()
@@ -94,8 +94,8 @@ func requireSame[P bls.G1Affine | bls.G2Affine](t *testing.T, want, got []P, wha
 }
 
 func TestFilesAreThoseOfTheCPU(t *testing.T) {
-	card, _ := open(t, cudasim.Config{})
-	card.maxPoints = 32
+	m, _ := open(t, cudasim.Config{})
+	m.maxPoints = 32
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			circuit, err := synth.New(shape, 7)
@@ -106,7 +106,7 @@ func TestFilesAreThoseOfTheCPU(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "set.params")
 			f, err := os.Create(path)
 			require.NoError(t, err)
-			require.NoError(t, card.Write(t.Context(), f, circuit.Exponents()))
+			require.NoError(t, m.Write(t.Context(), f, circuit.Exponents()))
 			require.NoError(t, f.Close())
 			got, err := os.ReadFile(path)
 			require.NoError(t, err)
@@ -128,25 +128,25 @@ func (failing) WriteAt(b []byte, at int64) (int, error) {
 }
 
 func TestFailuresAreToldAndLeaveNothing(t *testing.T) {
-	card, sim := open(t, cudasim.Config{})
+	m, sim := open(t, cudasim.Config{})
 	e := exponents(t, synth.Dense(20, 2))
-	require.ErrorIs(t, card.Write(t.Context(), failing{}, e), errFull)
+	require.ErrorIs(t, m.Write(t.Context(), failing{}, e), errFull)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := card.Points(ctx, e)
+	_, err := m.Points(ctx, e)
 	require.ErrorIs(t, err, context.Canceled)
 
 	if sim != nil {
 		for _, call := range []string{"cuMemHostAlloc", "cuMemAlloc", "cuMemcpyDtoHAsync"} {
 			sim.Fault(cudasim.Fault{Call: call, Nth: 1, Code: int(driver.ErrorOutOfMemory)})
-			_, err = card.Points(t.Context(), e)
+			_, err = m.Points(t.Context(), e)
 			require.True(t, driver.Is(err, driver.ErrorOutOfMemory), "%s: %v", call, err)
 			require.ErrorContains(t, err, call)
 			sim.ClearFaults()
 		}
 	}
-	set, err := card.Points(t.Context(), e)
+	set, err := m.Points(t.Context(), e)
 	require.NoError(t, err, "and the next call works")
 	set.Free()
 }
@@ -154,9 +154,9 @@ func TestFailuresAreToldAndLeaveNothing(t *testing.T) {
 // BenchmarkPoints makes the points of a PoRep's parameters and reports, in
 // seconds, what goes before: the circuit, and the exponents of its points.
 func BenchmarkPoints(b *testing.B) {
-	card, _ := open(b, cudasim.Config{})
+	m, _ := open(b, cudasim.Config{})
 	logs := []int{8}
-	if onCard() {
+	if onDevice() {
 		logs = []int{18, 20, 22, 24}
 	}
 	for _, log := range logs {
@@ -168,7 +168,7 @@ func BenchmarkPoints(b *testing.B) {
 			e := circuit.Exponents()
 			evaluated := time.Now()
 			for b.Loop() {
-				set, err := card.Points(b.Context(), e)
+				set, err := m.Points(b.Context(), e)
 				require.NoError(b, err)
 				b.SetBytes(int64(len(set.memory)))
 				set.Free()

@@ -56,7 +56,7 @@ func sectionsOf(e *synth.Exponents) []section {
 
 // Points makes the points and the verifying key of a set. The caller owns the
 // set and frees it.
-func (c *Card) Points(ctx context.Context, e *synth.Exponents) (*Set, error) {
+func (m *Maker) Points(ctx context.Context, e *synth.Exponents) (*Set, error) {
 	sections := sectionsOf(e)
 	total := 0
 	for _, s := range sections {
@@ -73,7 +73,7 @@ func (c *Card) Points(ctx context.Context, e *synth.Exponents) (*Set, error) {
 		starts[i] = at
 		at += paged(s.bytes())
 	}
-	err = c.run(ctx, sections, false, func(section, offset int, points []byte) error {
+	err = m.run(ctx, sections, false, func(section, offset int, points []byte) error {
 		copy(memory[starts[section]+offset:], points)
 		return nil
 	})
@@ -112,9 +112,9 @@ func pointsAt[P any](memory []byte, offset, n int) []P {
 // package srs, "The file".
 const countBytes = 4
 
-// Write writes a parameter set as a file, points encoded on the card. Parts
+// Write writes a parameter set as a file, points encoded on the device. Parts
 // are written in any order and from several goroutines.
-func (c *Card) Write(ctx context.Context, w io.WriterAt, e *synth.Exponents) error {
+func (m *Maker) Write(ctx context.Context, w io.WriterAt, e *synth.Exponents) error {
 	sections := sectionsOf(e)
 	// A set without points is the verifying key and the sections' counts, 0.
 	var head bytes.Buffer
@@ -137,7 +137,7 @@ func (c *Card) Write(ctx context.Context, w io.WriterAt, e *synth.Exponents) err
 		starts[i] = at + countBytes
 		at = starts[i] + int64(s.bytes())
 	}
-	err := c.run(ctx, sections, true, func(section, offset int, points []byte) error {
+	err := m.run(ctx, sections, true, func(section, offset int, points []byte) error {
 		_, err := w.WriteAt(points, starts[section]+int64(offset))
 		return err
 	})
@@ -150,11 +150,11 @@ func (c *Card) Write(ctx context.Context, w io.WriterAt, e *synth.Exponents) err
 // run makes the points of all sections, in pieces, and calls deliver for each
 // from several goroutines: its section, where in the section it lies, in
 // bytes, and the points, which deliver must not keep.
-func (c *Card) run(ctx context.Context, sections []section, asInFile bool, deliver func(section, offset int, points []byte) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (m *Maker) run(ctx context.Context, sections []section, asInFile bool, deliver func(section, offset int, points []byte) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	type piece struct{ section, first, n int }
-	size := c.pieceSize(sections)
+	size := m.pieceSize(sections)
 	var pieces []piece
 	for i, s := range sections {
 		step := size >> s.group // of G2 half as many
@@ -164,13 +164,13 @@ func (c *Card) run(ctx context.Context, sections []section, asInFile bool, deliv
 	}
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
-	for _, t := range c.threads[:min(len(c.threads), len(pieces))] {
+	for _, t := range m.threads[:min(len(m.threads), len(pieces))] {
 		group.Go(func() (err error) {
-			l, err := c.newLane(t, size)
+			producer, err := m.newProducer(t, size)
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, l.release()) }()
+			defer func() { err = errors.Join(err, producer.release()) }()
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(pieces) {
@@ -181,7 +181,7 @@ func (c *Card) run(ctx context.Context, sections []section, asInFile bool, deliv
 				}
 				p := pieces[i]
 				s := sections[p.section]
-				points, err := l.multiply(s.group, s.scalars[p.first:p.first+p.n], asInFile)
+				points, err := producer.multiply(s.group, s.scalars[p.first:p.first+p.n], asInFile)
 				if err == nil {
 					err = deliver(p.section, p.first*int(s.group.AffineBytes()), points)
 				}
@@ -195,13 +195,13 @@ func (c *Card) run(ctx context.Context, sections []section, asInFile bool, deliv
 }
 
 // pieceSize is the points of a piece in G1, even: small sets are spread over
-// the lanes and take small buffers.
-func (c *Card) pieceSize(sections []section) int {
-	const least = 1 << 10
+// the producers and take small buffers.
+func (m *Maker) pieceSize(sections []section) int {
+	const minPoints = 1 << 10
 	longest := 0
 	for _, s := range sections {
 		longest = max(longest, len(s.scalars)<<s.group)
 	}
-	share := (longest + len(c.threads) - 1) / len(c.threads)
-	return min(max((share+1)/2*2, least), c.maxPoints)
+	share := (longest + len(m.threads) - 1) / len(m.threads)
+	return min(max((share+1)/2*2, minPoints), m.maxPoints)
 }
