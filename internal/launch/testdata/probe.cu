@@ -10,7 +10,7 @@ constexpr u32 FIELD_RESULTS = 8, POINT_RESULTS = 5;
 
 template <class F> struct ProbeFieldArgs {
     const F *x, *y; // x[n], y[n]
-    F *out;         // out[FIELD_RESULTS n]: x + y, x - y, x y, x^2, -x, 2 x, 1/x, x from Montgomery form and back
+    F *out; // out[FIELD_RESULTS n]: x + y, x - y, x y, x^2, -x, 2 x, 1/x, x from Montgomery form and back
     u32 n;
     u32 pad;
 };
