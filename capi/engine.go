@@ -46,7 +46,10 @@ func newEngine() (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := slog.New(logHandlers(s.Stderr()))
+	if !s.LogOff {
+		flushAtExit()
+	}
+	log := slog.New(logHandlers(s.Stderr(stderrWriter{})))
 	config, err := s.Config(log)
 	if err != nil {
 		return nil, err

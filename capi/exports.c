@@ -223,15 +223,24 @@ cuzk_status cuzk_timeline_stop(void) {
     return cuzkc_enter(__func__, cuzkgoTimelineStop, NULL);
 }
 
-static int timeline_to_stop;
+static int timeline_to_stop, log_to_flush;
 
 void cuzkc_stop_timeline_at_exit(void) {
     __atomic_store_n(&timeline_to_stop, 1, __ATOMIC_RELAXED);
 }
 
+void cuzkc_flush_log_at_exit(void) {
+    __atomic_store_n(&log_to_flush, 1, __ATOMIC_RELAXED);
+}
+
 /* The library's threads still run when a process ends by exit() or by returning
- * from main. One that ends otherwise leaves a file without its last spans. */
-__attribute__((destructor)) static void stop_timeline(void) {
-    if (!cuzkc_is_child() && __atomic_load_n(&timeline_to_stop, __ATOMIC_RELAXED))
+ * from main. One that ends otherwise leaves a file without its last spans, and
+ * the last lines of the log. */
+__attribute__((destructor)) static void complete_output(void) {
+    if (cuzkc_is_child())
+        return;
+    if (__atomic_load_n(&timeline_to_stop, __ATOMIC_RELAXED))
         cuzk_timeline_stop();
+    if (__atomic_load_n(&log_to_flush, __ATOMIC_RELAXED))
+        cuzkc_enter(__func__, cuzkgoFlushLog, NULL);
 }

@@ -37,6 +37,13 @@ int cuzkc_is_child(void);
 /* Has the timeline completed when the process ends. */
 void cuzkc_stop_timeline_at_exit(void);
 
+/* Has lines that are on their way to stderr written before the process ends. */
+void cuzkc_flush_log_at_exit(void);
+
+/* Writes to stderr, however long its reader takes. Without a reader the text is
+ * lost, and nothing else happens. */
+void cuzkc_write_stderr(const char *text, size_t length);
+
 /* Calls a log callback: Go cannot call a C function pointer itself. */
 void cuzkc_log(cuzkc_address fn, int32_t level, const char *message, cuzkc_address user);
 

@@ -17,7 +17,7 @@ import (
 
 // The log callback.
 var (
-	logCalls = newLogQueue()
+	logCalls = newLogQueue("the log callback is")
 	logLevel atomic.Int32 // CUZK_LOG_*; 0: off
 )
 

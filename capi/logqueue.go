@@ -18,10 +18,12 @@ type logQueue struct {
 	queued    uint64       // messages taken so far; guarded by mu
 	delivered uint64       // of these those that went out; guarded by mu
 	dropped   int          // since the last one taken; guarded by mu
+
+	slow string // who is, if messages are dropped: "the reader is"
 }
 
-func newLogQueue() *logQueue {
-	q := new(logQueue)
+func newLogQueue(slow string) *logQueue {
+	q := &logQueue{slow: slow}
 	q.more = sync.NewCond(&q.mu)
 	return q
 }
@@ -51,7 +53,7 @@ func (q *logQueue) add(level, warn int32, text string) {
 		return
 	}
 	if q.dropped > 0 {
-		q.pushLocked(warn, fmt.Sprintf("%d messages were dropped: the log callback is too slow", q.dropped))
+		q.pushLocked(warn, fmt.Sprintf("%d messages were dropped: %s too slow", q.dropped, q.slow))
 		q.dropped = 0
 	}
 	q.pushLocked(level, text)
@@ -80,6 +82,13 @@ func (q *logQueue) deliver() {
 		q.more.Broadcast()
 	}
 	q.pending, q.running = nil, false
+}
+
+// undelivered reports whether a message has not reached its sink.
+func (q *logQueue) undelivered() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.delivered < q.queued
 }
 
 // replace has later messages go to sink and returns when the earlier ones have

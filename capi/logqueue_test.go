@@ -15,7 +15,7 @@ import (
 const patience = time.Minute
 
 func TestLogMessagesComeInOrder(t *testing.T) {
-	q := newLogQueue()
+	q := newLogQueue("the log callback is")
 	var lines []string
 	q.add(1, 2, "before there is a sink")
 	q.replace(func(level int32, text string) { lines = append(lines, fmt.Sprint(level, " ", text)) })
@@ -33,7 +33,7 @@ func TestLogMessagesComeInOrder(t *testing.T) {
 
 // A host that calls the library while it holds a lock which its callback takes.
 func TestLoggingDoesNotWaitForTheSink(t *testing.T) {
-	q := newLogQueue()
+	q := newLogQueue("the log callback is")
 	var lock sync.Mutex
 	done := make(chan struct{})
 	q.replace(func(int32, string) { lock.Lock(); defer lock.Unlock() })
@@ -53,7 +53,7 @@ func TestLoggingDoesNotWaitForTheSink(t *testing.T) {
 }
 
 func TestASlowSinkLosesMessagesAndIsTold(t *testing.T) {
-	q := newLogQueue()
+	q := newLogQueue("the log callback is")
 	var lines []string
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -79,7 +79,7 @@ func TestASlowSinkLosesMessagesAndIsTold(t *testing.T) {
 }
 
 func TestTheFormerSinkIsNotCalledAfterReplace(t *testing.T) {
-	q := newLogQueue()
+	q := newLogQueue("the log callback is")
 	stop := make(chan struct{})
 	var loggers sync.WaitGroup
 	for range 4 {

@@ -3,8 +3,8 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,12 +52,13 @@ func BuiltIn() string {
 	return fmt.Sprintf("%s, %s", backend.CPU, gpus)
 }
 
-// Stderr is the handler of CUZK_LOG, nil if it is off.
-func (s Settings) Stderr() slog.Handler {
+// Stderr is the handler of CUZK_LOG, which writes each record to w as one line;
+// nil if it is off.
+func (s Settings) Stderr(w io.Writer) slog.Handler {
 	if s.LogOff {
 		return nil
 	}
-	return slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel, ReplaceAttr: nameTrace})
+	return slog.NewTextHandler(w, &slog.HandlerOptions{Level: s.LogLevel, ReplaceAttr: nameTrace})
 }
 
 // nameTrace calls LevelTrace what Rust users do.

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"regexp"
@@ -195,12 +196,12 @@ func TestBackends(t *testing.T) {
 func TestStderrHandler(t *testing.T) {
 	s, err := from("CUZK_LOG=info")
 	require.NoError(t, err)
-	h := s.Stderr()
+	h := s.Stderr(io.Discard)
 	assert.True(t, h.Enabled(t.Context(), slog.LevelInfo))
 	assert.False(t, h.Enabled(t.Context(), slog.LevelDebug))
 	s, err = from("")
 	require.NoError(t, err)
-	assert.Nil(t, s.Stderr())
+	assert.Nil(t, s.Stderr(io.Discard))
 	named := nameTrace(nil, slog.Any(slog.LevelKey, LevelTrace))
 	assert.Equal(t, "TRACE", named.Value.String())
 }

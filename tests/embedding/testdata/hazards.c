@@ -9,6 +9,7 @@
 #define _GNU_SOURCE /* pthread_setattr_default_np, RTLD_NEXT */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -227,6 +228,41 @@ static void closes_descriptors_first(void) {
         close(fd);
     load();
     prove_once();
+}
+
+/* ------------------------------------------------------------------- stderr --- */
+
+/* Logs a lot to a pipe that holds one page. Returns the pipe's reading end. */
+static int log_to_pipe(void) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0 && fcntl(ends[1], F_SETPIPE_SZ, 4096) == 4096);
+    REQUIRE(setenv("CUZK_LOG", "trace", 1) == 0);
+    load();
+    REQUIRE(dup2(ends[1], STDERR_FILENO) == STDERR_FILENO && close(ends[1]) == 0);
+    return ends[0];
+}
+
+enum { LINES = 200 }; /* a proof logs one or more, of some 200 bytes */
+
+/* Whoever read stderr has gone, and SIGPIPE would end the process, or is ignored,
+ * as in Rust and Python. */
+static void log_without_reader(void) {
+    int reader = log_to_pipe();
+    close(reader);
+    for (int ignored = 0; ignored < 2; ignored++) {
+        signal(SIGPIPE, ignored ? SIG_IGN : SIG_DFL);
+        for (int i = 0; i < LINES / 10; i++)
+            prove_once();
+    }
+    exit(0);
+}
+
+/* Whoever reads stderr has stopped, for calls and for the end of the process. */
+static void log_stalled_reader(void) {
+    log_to_pipe();
+    for (int i = 0; i < LINES; i++)
+        prove_once();
+    exit(0);
 }
 
 /* ------------------------------------------------------------------ loading --- */
@@ -582,6 +618,8 @@ static const struct {
 } hazards[] = {
     {"few_descriptors", few_descriptors},
     {"closes_descriptors_first", closes_descriptors_first},
+    {"log_without_reader", log_without_reader},
+    {"log_stalled_reader", log_stalled_reader},
     {"dlopen_late", dlopen_late},
     {"dlopen_in_thread", dlopen_in_thread},
     {"small_stacks", small_stacks},
