@@ -165,7 +165,55 @@ func TestDevicesThatTurnOutToBeUnusable(t *testing.T) {
 // or not for years.
 func TestAvoidingDoesNotGoByTheWallClock(t *testing.T) {
 	b, _ := illBench(t, newScripted(backend.CUDA, 1), FallbackGPU)
-	b.devices[0].avoid(errScripted)
-	assert.True(t, b.devices[0].avoided())
-	assert.Contains(t, b.devices[0].avoidance.Load().until.String(), " m=+", "a monotonic reading")
+	b.all()[0].avoid(errScripted)
+	assert.True(t, b.all()[0].avoided())
+	assert.Contains(t, b.all()[0].avoidance.Load().until.String(), " m=+", "a monotonic reading")
+}
+
+// TestAProviderThatIsNotReady has no GPU when the engine is made, and some later:
+// until then the CPU proves, then they do, with the number of workers set
+// meanwhile. A provider without devices for good is not asked again.
+func TestAProviderThatIsNotReady(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason error
+		later  bool
+	}{
+		"not ready": {fmt.Errorf("%w: cuInit: 802", backend.ErrNotReady), true},
+		"none":      {fmt.Errorf("%w: no driver", ErrNoDevice), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gpus, log := newScripted(backend.CUDA, 0), &lockedLog{}
+			gpus.listErr = test.reason
+			b := newBench(t, Config{
+				Providers: []backend.Provider{gpus, newScripted(backend.CPU, 1)},
+				Log:       slog.New(slog.NewTextHandler(log, nil)),
+			})
+			assert.Equal(t, test.later, strings.Contains(log.String(), "level=WARN"), log.String())
+			assert.Contains(t, b.GPUReason(), test.reason.Error())
+			prove := func() {
+				_, err := b.start(t, 1, any1()).Wait(soon(t))
+				require.NoError(t, err)
+			}
+			prove()
+			require.NoError(t, b.SetWorkers(2))
+			gpus.infos, gpus.listErr = newScripted(backend.CUDA, 2).infos, nil
+			require.Len(t, b.Devices(), 1, "it is not asked at once")
+			b.asking.Lock()
+			b.asked = b.asked.Add(-askAgainAfter)
+			b.asking.Unlock()
+			prove()
+			devices, done := b.Devices(), b.Metrics().Devices
+			if !test.later {
+				assert.Len(t, devices, 1)
+				assert.EqualValues(t, 2, done[0].Outcomes[OutcomeDone])
+				return
+			}
+			require.Len(t, devices, 3)
+			assert.Equal(t, backend.CPU, devices[0].Backend, "indices stay")
+			assert.EqualValues(t, 1, done[0].Outcomes[OutcomeDone])
+			assert.EqualValues(t, 1, done[1].Outcomes[OutcomeDone]+done[2].Outcomes[OutcomeDone])
+			assert.Equal(t, 2, b.all()[1].target)
+			assert.Empty(t, b.GPUReason())
+		})
+	}
 }

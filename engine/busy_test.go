@@ -45,7 +45,7 @@ func TestBusyDevice(t *testing.T) {
 				require.NoError(t, err)
 				ctx, stop := context.WithTimeout(t.Context(), test.cancel)
 				defer stop()
-				_, done, err := e.devices[0].use(ctx)
+				_, done, err := e.all()[0].use(ctx)
 				if test.want == nil {
 					require.NoError(t, err)
 					done()

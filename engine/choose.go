@@ -34,10 +34,11 @@ func (f Fallback) valid() bool { return f >= FallbackGPU && f <= FallbackNone }
 // if there are any. One that is gone is not chosen.
 func (e *Engine) chooseDevice(index int) (*device, error) {
 	if index != AnyDevice {
-		if index < 0 || index >= len(e.devices) {
-			return nil, fmt.Errorf("%w: device %d, expected %d (any) or 0 to %d", errNoDevice, index, AnyDevice, len(e.devices)-1)
+		devices := e.all()
+		if index < 0 || index >= len(devices) {
+			return nil, fmt.Errorf("%w: device %d, expected %d (any) or 0 to %d", errNoDevice, index, AnyDevice, len(devices)-1)
 		}
-		d := e.devices[index]
+		d := devices[index]
 		if d.info.Unusable != "" {
 			return nil, fmt.Errorf("%w: device %d (%s) cannot be used: %s", errNoDevice, index, d.info.Name, d.info.Unusable)
 		}
@@ -51,6 +52,7 @@ func (e *Engine) chooseDevice(index int) (*device, error) {
 
 // chooseAny is chooseDevice for AnyDevice, of the devices that were not tried.
 func (e *Engine) chooseAny(tried []*device) (*device, error) {
+	e.askAgain()
 	candidates, err := e.preferredOrFallback(tried)
 	if err != nil {
 		return nil, fmt.Errorf("engine: no device is left: %w", err)
@@ -71,10 +73,11 @@ func (e *Engine) chooseAny(tried []*device) (*device, error) {
 // the CPU, if it is the fallback, or if all of them turned out to be unusable. If
 // none is left the error says why.
 func (e *Engine) preferredOrFallback(tried []*device) ([]*device, error) {
-	left := without(tried, e.preferred)
-	refused := !slices.ContainsFunc(e.preferred, func(d *device) bool { return d.refused.Load() == nil })
+	r := e.known.Load()
+	left := without(tried, r.preferred)
+	refused := !slices.ContainsFunc(r.preferred, func(d *device) bool { return d.refused.Load() == nil })
 	if len(left) == 0 && (e.fallback == FallbackCPU || refused) {
-		left = without(tried, slices.DeleteFunc(slices.Clone(e.devices), func(d *device) bool { return d.info.Backend != backend.CPU }))
+		left = without(tried, slices.DeleteFunc(slices.Clone(r.devices), func(d *device) bool { return d.info.Backend != backend.CPU }))
 		if refused && len(left) > 0 {
 			e.toCPU.Do(func() { e.log.Warn("proofs are made on the CPU", "reason", e.GPUReason()) })
 		}
@@ -82,7 +85,7 @@ func (e *Engine) preferredOrFallback(tried []*device) ([]*device, error) {
 	if len(left) > 0 {
 		return left, nil
 	}
-	for _, d := range e.preferred {
+	for _, d := range r.preferred {
 		if why := d.why(); why != nil {
 			return nil, why
 		}
@@ -139,7 +142,7 @@ func (e *Engine) fallbackFor(p *partition) *device {
 		if kind == backend.CPU && e.fallback != FallbackCPU {
 			break
 		}
-		for _, d := range e.devices {
+		for _, d := range e.all() {
 			if d.info.Backend != kind || !d.usable() || slices.Contains(p.tried, d) {
 				continue
 			}

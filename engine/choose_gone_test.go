@@ -73,8 +73,8 @@ func TestGoneDevice(t *testing.T) {
 			t.Run("a job that names one", g.named)
 			t.Run("later jobs", g.later)
 			assert.Equal(t, taken, g.taken(), "partitions that lost GPUs take")
-			for i := range g.devices {
-				assert.Zero(t, g.devices[i].load.Load(), "load of device %d", i)
+			for i := range g.all() {
+				assert.Zero(t, g.all()[i].load.Load(), "load of device %d", i)
 			}
 		})
 	}

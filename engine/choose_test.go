@@ -60,7 +60,7 @@ func TestFallback(t *testing.T) {
 			}
 			for i, d := range m {
 				assert.Equal(t, test.moved[i], d.Moved, "moved away from device %d", i)
-				assert.Zero(t, b.devices[i].load.Load(), "load of device %d", i)
+				assert.Zero(t, b.all()[i].load.Load(), "load of device %d", i)
 			}
 			assert.NoError(t, job.Load().WaitRows(soon(t)))
 		})
@@ -126,7 +126,7 @@ func TestCancelledWhileItMoves(t *testing.T) {
 	busy.Cancel()
 	_, err = busy.Wait(soon(t))
 	require.ErrorIs(t, err, ErrCancelled)
-	for _, d := range b.devices {
+	for _, d := range b.all() {
 		assert.Zero(t, d.load.Load())
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libcuzk/libcuzk/engine/backend"
@@ -18,13 +18,14 @@ import (
 // one GPU would each plan with the whole of its memory.
 type Engine struct {
 	log       *slog.Logger
-	devices   []*device     // every device found, in the order of Devices; fixed by New
-	preferred []*device     // those that take jobs for AnyDevice; fixed by New
-	missing   []string      // why providers have no devices; fixed by New
-	recording bool          // New started the timeline; fixed by New
-	closeIdle time.Duration // Config.CloseIdle; fixed by New
-	fallback  Fallback      // Config.Fallback; fixed by New
-	toCPU     sync.Once     // it was said that the CPU proves because no GPU can
+	known     atomic.Pointer[roster] // which devices there are
+	asking    sync.Mutex             // held while providers that were not ready are asked
+	asked     time.Time              // guarded by asking; the last time
+	workers   atomic.Int64           // what SetWorkers, or else Config.Workers, says
+	recording bool                   // New started the timeline; fixed by New
+	closeIdle time.Duration          // Config.CloseIdle; fixed by New
+	fallback  Fallback               // Config.Fallback; fixed by New
+	toCPU     sync.Once              // it was said that the CPU proves because no GPU can
 
 	mu     sync.Mutex
 	sets   map[*srs.Params]*paramSet // guarded by mu; open parameter sets
@@ -58,16 +59,21 @@ func New(cfg Config) (*Engine, error) {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
-	for _, p := range cfg.Providers {
+	e.known.Store(&roster{})
+	e.workers.Store(int64(cfg.Workers))
+	e.asked = time.Now()
+	for rank, p := range cfg.Providers {
 		infos, err := p.Devices()
-		if err != nil {
+		switch {
+		case errors.Is(err, backend.ErrNotReady):
+			e.log.Warn("no devices yet", "backend", p.Name(), "reason", err)
+		case err != nil:
 			e.log.Info("no devices", "backend", p.Name(), "reason", err)
-			e.missing = append(e.missing, err.Error())
 		}
-		e.addDevices(p, infos, cfg.Workers)
+		e.known.Store(e.known.Load().with(e, p, rank, cfg.Workers, infos, err))
 	}
-	if len(e.preferred) == 0 {
-		return nil, fmt.Errorf("%w: no usable device (%s)", errNoDevice, strings.Join(e.missing, "; "))
+	if r := e.known.Load(); len(r.preferred) == 0 {
+		return nil, fmt.Errorf("%w: no usable device (%s)", errNoDevice, strings.Join(r.missing(), "; "))
 	}
 	if cfg.Timeline != "" {
 		if err := timeline.StartLogged(cfg.Timeline, e.log); err != nil {
@@ -78,25 +84,10 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// addDevices appends one provider's devices; the first provider with a usable
-// one becomes the preferred.
-func (e *Engine) addDevices(p backend.Provider, infos []backend.Info, workers int) {
-	choose := len(e.preferred) == 0
-	for _, info := range infos {
-		d := newDevice(e, p, info, workers)
-		e.devices = append(e.devices, d)
-		if info.Unusable != "" {
-			e.log.Warn("device is not used", "backend", info.Backend, "device", info.Name, "reason", info.Unusable)
-		} else if choose {
-			e.preferred = append(e.preferred, d)
-		}
-	}
-}
-
 // GPUReason says why no GPU is used; empty if one is.
 func (e *Engine) GPUReason() string {
-	reasons := slices.Clone(e.missing)
-	for _, d := range e.devices {
+	reasons := e.known.Load().missing()
+	for _, d := range e.all() {
 		info := d.infoNow()
 		switch {
 		case info.Backend == backend.CPU:
@@ -115,8 +106,10 @@ func (e *Engine) GPUReason() string {
 // Devices lists every device found, usable or not, in the order that
 // ProveOptions.Device counts.
 func (e *Engine) Devices() []DeviceInfo {
-	list := make([]DeviceInfo, len(e.devices))
-	for i, d := range e.devices {
+	e.askAgain()
+	devices := e.all()
+	list := make([]DeviceInfo, len(devices))
+	for i, d := range devices {
 		list[i] = DeviceInfo{Info: d.infoNow(), Workers: d.pool.Live()}
 	}
 	return list
@@ -129,7 +122,8 @@ func (e *Engine) SetWorkers(n int) error {
 	if err := checkWorkers(n); err != nil {
 		return err
 	}
-	for _, d := range e.devices {
+	e.workers.Store(int64(n))
+	for _, d := range e.all() {
 		d.setWorkers(n)
 	}
 	return nil
@@ -157,7 +151,7 @@ func (e *Engine) Close() error {
 
 	e.dropAllSets()
 	var failed []error
-	for _, d := range e.devices {
+	for _, d := range e.all() {
 		if err := d.close(); err != nil {
 			failed = append(failed, fmt.Errorf("engine: closing %s: %w", d.info.Name, err))
 		}

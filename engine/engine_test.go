@@ -113,7 +113,7 @@ func TestDevices(t *testing.T) {
 		<-gpu.begun
 		<-gpu.begun
 		for i, want := range []int64{2, 0, 2, 0} {
-			require.Equal(t, want, b.devices[i].load.Load(), "device %d", i)
+			require.Equal(t, want, b.all()[i].load.Load(), "device %d", i)
 		}
 		close(hold)
 		_, err := j.Wait(soon(t))
@@ -209,7 +209,7 @@ func TestHammer(t *testing.T) {
 	for range callers {
 		require.NoError(t, <-done)
 	}
-	for _, d := range b.devices {
+	for _, d := range b.all() {
 		require.EqualValues(t, 0, d.load.Load())
 	}
 }

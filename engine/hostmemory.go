@@ -46,7 +46,7 @@ func (e *Engine) AllocHost(bytes int) ([]byte, error) {
 func (e *Engine) pinHost(memory []byte) backend.HostPinner {
 	once, stop := context.WithCancel(context.Background())
 	stop() // a busy GPU is not waited for
-	for _, d := range e.devices {
+	for _, d := range e.all() {
 		pinner, can := d.provider.(backend.HostPinner)
 		if !can || !d.usable() {
 			continue

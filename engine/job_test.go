@@ -38,7 +38,7 @@ func TestJobOutcomes(t *testing.T) {
 		require.ErrorIs(t, err, errScripted)
 		require.Regexp(t, `^partition [0-5]: `, err.Error())
 		require.NoError(t, j.WaitRows(soon(t)))
-		require.EqualValues(t, 0, b.devices[0].load.Load())
+		require.EqualValues(t, 0, b.all()[0].load.Load())
 	})
 
 	t.Run("an answered job weighs on no device and is counted whole", func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestJobOutcomes(t *testing.T) {
 		for i := range uint64(jobs) {
 			_, err := b.start(t, partitions, opt).Wait(soon(t))
 			require.NoError(t, err)
-			require.EqualValues(t, 0, b.devices[0].load.Load())
-			require.Equal(t, (i+1)*partitions, b.devices[0].metrics().Outcomes[OutcomeDone])
+			require.EqualValues(t, 0, b.all()[0].load.Load())
+			require.Equal(t, (i+1)*partitions, b.all()[0].metrics().Outcomes[OutcomeDone])
 		}
 	})
 
@@ -121,7 +121,7 @@ func TestCancel(t *testing.T) {
 		_, err := waiting.Wait(soon(t))
 		require.ErrorIs(t, err, ErrCancelled)
 		require.NoError(t, waiting.WaitRows(soon(t)))
-		require.EqualValues(t, 1, b.devices[0].load.Load())
+		require.EqualValues(t, 1, b.all()[0].load.Load())
 		busy.Cancel()
 		_, err = busy.Wait(soon(t))
 		require.ErrorIs(t, err, ErrCancelled)

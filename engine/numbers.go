@@ -108,7 +108,7 @@ func (e *Engine) Metrics() Metrics {
 	e.mu.Lock()
 	m := Metrics{ParameterSets: len(e.sets)}
 	e.mu.Unlock()
-	for _, d := range e.devices {
+	for _, d := range e.all() {
 		m.Devices = append(m.Devices, d.metrics())
 	}
 	return m

@@ -39,7 +39,7 @@ type Driver struct {
 
 // ErrNotReady is returned by Open for a driver that did not initialise itself, but
 // may later: its services have not started, or it is being upgraded.
-var ErrNotReady = sentinel.New(sentinel.ErrNoDevice, "driver is not ready")
+var ErrNotReady = sentinel.ErrNotReady
 
 // retryInit is how long after a driver that was not ready it is asked again.
 const retryInit = 10 * time.Second

@@ -20,6 +20,10 @@ var (
 	// ErrNoDevice means that a provider has no device, and why.
 	ErrNoDevice = sentinel.ErrNoDevice
 
+	// ErrNotReady means that a provider has no device now and may have some later.
+	// It is ErrNoDevice too.
+	ErrNotReady = sentinel.ErrNotReady
+
 	// ErrDevice is a failure of a device after which it can go on.
 	ErrDevice = sentinel.ErrDevice
 

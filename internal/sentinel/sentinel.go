@@ -17,6 +17,9 @@ var (
 	// ErrNoDevice means that a device is not there or not usable.
 	ErrNoDevice = errors.New("no such device")
 
+	// ErrNotReady means that there is no device now, and that asking again may help.
+	ErrNotReady = New(ErrNoDevice, "driver is not ready")
+
 	// ErrDevice is a failure of a device after which it can go on.
 	ErrDevice = errors.New("device failed")
 
