@@ -89,7 +89,7 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 		d.jobs, err = sched.New(s, sched.Config{
 			Budget: budget, Chunk: options.chunkBytes, IdleAfter: options.IdleAfter,
 			MemoryWait: options.MemoryWait, HangAfter: options.HangAfter, Neighbours: neighboursOf(card.UUID),
-			Rows: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name),
+			Tracks: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name),
 		})
 	}
 	if err != nil {

@@ -108,9 +108,9 @@ func (j *job) run(ctx context.Context) error {
 		Compute: func(ctx context.Context, _ *sched.Ticket) error {
 			return orElse(func() error { return j.compute(ctx) }, j.joinAnyway, j.endRest)
 		},
-		Finish: func(ctx context.Context, _ *sched.Ticket) error { return j.finish(ctx) },
-		Stage:  j.task.Stage,
-		Track:  j.task.Track,
+		Finish:   func(ctx context.Context, _ *sched.Ticket) error { return j.finish(ctx) },
+		Stage:    j.task.Stage,
+		Timeline: j.task.Timeline,
 	})
 	j.holding.reportSpans()
 	for range j.tokens {
@@ -147,7 +147,7 @@ func orElse(do func() error, then ...func() error) (err error) {
 // claimed notes what the job got.
 func (j *job) claimed(t *sched.Ticket) {
 	j.holding = j.device.current.Load().holdingOf(t)
-	j.spans = j.measure(j.task.Track)
+	j.spans = j.measure(j.task.Timeline)
 	if j.plan = j.set.Streaming; t.Resident() {
 		j.plan = j.set.Resident
 	}

@@ -47,39 +47,39 @@ type epoch struct {
 // spans are the intervals of one job on the card's streams. A nil *spans
 // measures nothing.
 type spans struct {
-	track  *timeline.Task
-	rows   *timeline.Device
-	stamps *stamps
-	epoch  epoch
+	partition *timeline.Partition
+	device    *timeline.Device
+	stamps    *stamps
+	epoch     epoch
 
 	mu   sync.Mutex
 	list []span // guarded by mu
 }
 
 type span struct {
-	row        *timeline.Row
+	track      *timeline.Track
 	name       string
 	begin, end driver.Event // end is 0 if what is between has failed
 }
 
-// Names of the streams' rows.
+// Names of the streams' tracks.
 const (
 	rowUploads = "upload stream"
 	rowTiles   = "tiles stream"
 	rowKernels = "compute stream"
 )
 
-// rowSide is the name of a side stream's row.
+// rowSide is the name of a side stream's track.
 func rowSide(i int) string { return fmt.Sprintf("side stream %d", i+1) }
 
 // measure makes the spans of a job, nil unless a timeline is recorded. It may
 // wait for the card's answer to an event on a stream of its own.
-func (s *session) measure(track *timeline.Task) *spans {
-	if track == nil || !timeline.On() {
+func (s *session) measure(partition *timeline.Partition) *spans {
+	if partition == nil || !timeline.On() {
 		return nil
 	}
 	card := s.context.Device()
-	m := &spans{track: track, stamps: &s.stamps, rows: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name)}
+	m := &spans{partition: partition, stamps: &s.stamps, device: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name)}
 	err := s.stamps.thread.do(s.context, func(b *driver.Bound) (err error) {
 		m.epoch, err = s.stamps.epochNow(b)
 		return err
@@ -165,7 +165,7 @@ func (t *stamps) put(b *driver.Bound, s driver.Stream) (driver.Event, error) {
 }
 
 // around calls l, which enqueues work on a stream, between two stamps.
-func (m *spans) around(b *driver.Bound, s driver.Stream, kind timeline.Kind, row, name string, l func() error) error {
+func (m *spans) around(b *driver.Bound, s driver.Stream, kind timeline.Kind, track, name string, l func() error) error {
 	if m == nil {
 		return l()
 	}
@@ -173,7 +173,7 @@ func (m *spans) around(b *driver.Bound, s driver.Stream, kind timeline.Kind, row
 	if err != nil {
 		return err
 	}
-	is := span{row: m.rows.Row(kind, row), name: name, begin: begin}
+	is := span{track: m.device.Track(kind, track), name: name, begin: begin}
 	err = l()
 	if err == nil {
 		is.end, err = m.stamps.put(b, s)
@@ -187,11 +187,11 @@ func (m *spans) around(b *driver.Bound, s driver.Stream, kind timeline.Kind, row
 // copies is around for the streams that carry only copies; other streams' work
 // is told by who enqueues it.
 func (m *spans) copies(b *driver.Bound, of sched.Stream, s driver.Stream, l staging.Work) error {
-	row, ok := map[sched.Stream]string{sched.Upload: rowUploads, sched.Tiles: rowTiles}[of]
+	track, ok := map[sched.Stream]string{sched.Upload: rowUploads, sched.Tiles: rowTiles}[of]
 	if m == nil || !ok {
 		return l(b, s)
 	}
-	return m.around(b, s, timeline.Copies, row, "copy", func() error { return l(b, s) })
+	return m.around(b, s, timeline.Copies, track, "copy", func() error { return l(b, s) })
 }
 
 // staging begins the span of a goroutine that fills slots, and returns what
@@ -200,7 +200,7 @@ func (m *spans) staging(filler int) (end func()) {
 	if m == nil {
 		return func() {}
 	}
-	return m.track.BeginIn(m.rows.Row(timeline.Host, fmt.Sprintf("staging %d", filler+1)), "staging")
+	return m.partition.BeginIn(m.device.Track(timeline.Host, fmt.Sprintf("staging %d", filler+1)), "staging")
 }
 
 // report puts the spans on the timeline; all that was enqueued has run. Of a
@@ -225,7 +225,7 @@ func (m *spans) report(b *driver.Bound) error {
 			return err
 		}
 		begin := m.epoch.at.Add(after)
-		m.track.SpanIn(is.row, is.name, begin, begin.Add(took))
+		m.partition.SpanIn(is.track, is.name, begin, begin.Add(took))
 	}
 	m.stamps.mu.Lock()
 	defer m.stamps.mu.Unlock()

@@ -26,7 +26,7 @@ func TestTimelineOfTheCard(t *testing.T) {
 	p := makeProven(t, synth.PoRepLike(500, 9), 1)
 	d, _ := open(t, Options{}, cudasim.Config{})
 	require.NoError(t, d.Load(t.Context(), p.params))
-	rows := timeline.DeviceOf(backend.CUDA, d.card.Ordinal, d.card.Name)
+	tracks := timeline.DeviceOf(backend.CUDA, d.card.Ordinal, d.card.Name)
 
 	path := filepath.Join(t.TempDir(), "t.json")
 	require.NoError(t, timeline.Start(path))
@@ -37,7 +37,7 @@ func TestTimelineOfTheCard(t *testing.T) {
 			got, err := d.Prove(t.Context(), &backend.Task{
 				Params: p.params, Assignment: p.circuit.Assignment(),
 				RowsRead: func() {}, Stage: func(string, float64) {},
-				Track: &timeline.Task{Row: rows.Row(timeline.Host, "worker"), Job: uint64(i + 1)},
+				Timeline: &timeline.Partition{Track: tracks.Track(timeline.Host, "worker"), Job: uint64(i + 1)},
 			})
 			if assert.NoError(t, err) {
 				p.check(t, got)
@@ -75,7 +75,7 @@ func TestTimelineOfAFailedJob(t *testing.T) {
 	require.NoError(t, timeline.Start(filepath.Join(t.TempDir(), "t.json")))
 	_, err := d.Prove(t.Context(), &backend.Task{
 		Params: p.params, Assignment: &a, RowsRead: func() {}, Stage: func(string, float64) {},
-		Track: &timeline.Task{Row: timeline.DeviceOf("test", 0, "fails").Row(timeline.Host, "worker"), Job: 1},
+		Timeline: &timeline.Partition{Track: timeline.DeviceOf("test", 0, "fails").Track(timeline.Host, "worker"), Job: 1},
 	})
 	require.ErrorIs(t, err, groth16.ErrScalarRange)
 	require.NoError(t, timeline.Stop())
@@ -91,7 +91,7 @@ func TestSpansOfACardThatIsReset(t *testing.T) {
 	d, _ := open(t, Options{}, cudasim.Config{})
 	require.NoError(t, timeline.Start(filepath.Join(t.TempDir(), "t.json")))
 	defer func() { require.NoError(t, timeline.Stop()) }()
-	track := &timeline.Task{Row: timeline.DeviceOf("test", 0, "reset").Row(timeline.Host, "worker"), Job: 1}
+	track := &timeline.Partition{Track: timeline.DeviceOf("test", 0, "reset").Track(timeline.Host, "worker"), Job: 1}
 	s := d.current.Load()
 	ended := func(t *testing.T) *holding {
 		t.Helper()

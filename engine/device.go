@@ -22,8 +22,8 @@ type device struct {
 	queue    *sched.Queue[*partition]
 	load     atomic.Int64 // partitions queued or running here
 	counters counters
-	rows     *timeline.Device
-	waits    *timeline.Row // of the queue
+	tracks   *timeline.Device
+	waits    *timeline.Track // of the queue
 
 	pool *sched.Pool[*partition]
 
@@ -44,8 +44,8 @@ type device struct {
 
 func newDevice(e *Engine, p backend.Provider, info backend.Info, workers int) *device {
 	d := &device{engine: e, provider: p, info: info, queue: sched.NewQueue[*partition]()}
-	d.rows = timeline.DeviceOf(info.Backend, info.Ordinal, info.Name)
-	d.waits = d.rows.Row(timeline.Queue, "queue")
+	d.tracks = timeline.DeviceOf(info.Backend, info.Ordinal, info.Name)
+	d.waits = d.tracks.Track(timeline.Queue, "queue")
 	d.pool = sched.NewPool(d.queue, d.carry)
 	d.target = d.workersFor(workers)
 	return d

@@ -60,7 +60,7 @@ type partition struct {
 	rowsGone bool                     // guarded by job.mu; A and B are not read
 	stages   *stageTimes              // in job.stages
 	queued   time.Time
-	track    *timeline.Task // set by the worker that carries it
+	timeline *timeline.Partition // set by the worker that carries it
 }
 
 var jobIDs atomic.Uint64

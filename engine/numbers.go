@@ -137,5 +137,5 @@ func (p *partition) stageEnded(name string, seconds float64) {
 	p.stages.add(name, seconds)
 	p.device.counters.stage(name, seconds)
 	end := time.Now()
-	p.track.Span(name, end.Add(-time.Duration(seconds*float64(time.Second))), end)
+	p.timeline.Span(name, end.Add(-time.Duration(seconds*float64(time.Second))), end)
 }

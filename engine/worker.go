@@ -16,13 +16,13 @@ import (
 // carry proves one partition and gives its job the outcome, whatever it is.
 // A partition that was taken from the queue is always carried to its end.
 func (d *device) carry(worker int, p *partition) {
-	row := d.rows.Row(timeline.Host, fmt.Sprintf("worker %d", worker+1))
+	track := d.tracks.Track(timeline.Host, fmt.Sprintf("worker %d", worker+1))
 	start := time.Now()
-	p.track = &timeline.Task{Row: row, Job: p.job.id, Partition: p.index}
-	p.track.SpanIn(d.waits, StageQueue, p.queued, start)
+	p.timeline = &timeline.Partition{Track: track, Job: p.job.id, Index: p.index}
+	p.timeline.SpanIn(d.waits, StageQueue, p.queued, start)
 	d.counters.stage(StageQueue, start.Sub(p.queued).Seconds())
 	proof, err := d.prove(p)
-	p.track.Span("partition", start, time.Now())
+	p.timeline.Span("partition", start, time.Now())
 	if d.moveOn(p, err) {
 		return
 	}
@@ -70,7 +70,7 @@ func (d *device) prove(p *partition) (proof Proof, err error) {
 }
 
 func (d *device) sums(ctx context.Context, p *partition) (*groth16.Sums, error) {
-	loaded := p.track.Begin("parameters")
+	loaded := p.timeline.Begin("parameters")
 	dev, done, err := d.use(ctx)
 	if err != nil {
 		return nil, err
@@ -87,14 +87,14 @@ func (d *device) sums(ctx context.Context, p *partition) (*groth16.Sums, error) 
 		RowsRead:   p.rowsRead,
 		RowsAgain:  p.rowsAgain,
 		Stage:      p.stageEnded,
-		Track:      p.track,
+		Timeline:   p.timeline,
 	})
 }
 
 // finish makes the proof of the sums and checks it.
 func (p *partition) finish(sums *groth16.Sums) (Proof, error) {
 	set := p.job.set
-	assembled := p.track.Begin("assemble")
+	assembled := p.timeline.Begin("assemble")
 	proof, err := groth16.Assemble(set.params.VerifyingKey(), sums, &p.in.R, &p.in.S)
 	assembled()
 	if err != nil {

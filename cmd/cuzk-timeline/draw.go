@@ -17,7 +17,7 @@ var svg = template.Must(template.New("svg").Parse(svgText))
 
 // Sizes of the drawing, in pixels.
 const (
-	leftMargin  = 190 // for the rows' names
+	leftMargin  = 190 // for the tracks' names
 	rightMargin = 20
 	topMargin   = 34 // for the axis
 	rowHeight   = 26
@@ -59,7 +59,7 @@ type label struct {
 	Text string
 }
 
-// strip is a row of the drawing. X and Y of what is on it are relative to it.
+// strip is a track of the drawing. X and Y of what is on it are relative to it.
 type strip struct {
 	Y      float64
 	Text   string
@@ -122,12 +122,12 @@ type painter struct {
 	names   []string          // in the order of colours
 }
 
-// device draws the rows that have something in the window.
-func (p *painter) device(name string, rows []*row) {
-	slices.SortStableFunc(rows, func(a, b *row) int { return order(a) - order(b) })
+// device draws the tracks that have something in the window.
+func (p *painter) device(name string, tracks []*track) {
+	slices.SortStableFunc(tracks, func(a, b *track) int { return order(a) - order(b) })
 	titled := false
-	for _, r := range rows {
-		if len(spansIn([]*row{r}, p.window)) == 0 {
+	for _, r := range tracks {
+		if len(spansIn([]*track{r}, p.window)) == 0 {
 			continue
 		}
 		if !titled {
@@ -135,16 +135,16 @@ func (p *painter) device(name string, rows []*row) {
 			p.y += titleHeight
 			titled = true
 		}
-		p.row(r)
+		p.track(r)
 	}
 }
 
 // order puts workers above streams above locks.
-func order(r *row) int {
+func order(r *track) int {
 	return slices.Index([]timeline.Kind{timeline.Host, timeline.Copies, timeline.Kernels, timeline.Lock}, r.kind)
 }
 
-func (p *painter) row(r *row) {
+func (p *painter) track(r *track) {
 	l := &strip{Y: p.y, Text: r.name}
 	p.Rows = append(p.Rows, l)
 	spans := slices.Clone(r.spans)
@@ -176,7 +176,7 @@ func sign(x float64) int {
 }
 
 // span draws the part of s that lies in the window.
-func (p *painter) span(l *strip, r *row, s span, depth int) {
+func (p *painter) span(l *strip, r *track, s span, depth int) {
 	part := s.and(p.window)
 	if part.empty() {
 		return
@@ -199,7 +199,7 @@ func (p *painter) span(l *strip, r *row, s span, depth int) {
 
 func (p *painter) x(seconds float64) float64 { return leftMargin + (seconds-p.window.from)*p.scale }
 
-func (p *painter) colour(r *row, name string) string {
+func (p *painter) colour(r *track, name string) string {
 	switch {
 	case name == "partition":
 		return partitionColour

@@ -42,7 +42,7 @@ func (r *recording) measure(device string) figures {
 
 // steadyState is from the begin of the second job's kernels to the end of the
 // last but one's, or all of it if the jobs are few.
-func steadyState(kernels []*row) (window stretch, steady bool) {
+func steadyState(kernels []*track) (window stretch, steady bool) {
 	times := jobTimes(kernels, stretch{math.Inf(-1), math.Inf(1)})
 	if len(times) == 0 {
 		return stretch{}, false
@@ -56,9 +56,9 @@ func steadyState(kernels []*row) (window stretch, steady bool) {
 }
 
 // jobTimes is from the first to the last of each job's spans in a window.
-func jobTimes(rows []*row, window stretch) map[uint64]stretch {
+func jobTimes(tracks []*track, window stretch) map[uint64]stretch {
 	times := map[uint64]stretch{}
-	for _, r := range rows {
+	for _, r := range tracks {
 		for _, s := range r.spans {
 			if s.and(window).empty() {
 				continue
@@ -73,9 +73,9 @@ func jobTimes(rows []*row, window stretch) map[uint64]stretch {
 	return times
 }
 
-// spansIn are the parts of the rows' spans that lie in a window.
-func spansIn(rows []*row, window stretch) (list []stretch) {
-	for _, r := range rows {
+// spansIn are the parts of the tracks' spans that lie in a window.
+func spansIn(tracks []*track, window stretch) (list []stretch) {
+	for _, r := range tracks {
 		for _, s := range r.spans {
 			if part := s.and(window); !part.empty() {
 				list = append(list, part)
@@ -198,8 +198,8 @@ func (r *recording) printStages(t io.Writer, device string) {
 		of    timeline.Kind
 	}{{"stage", timeline.Host}, {"kernels", timeline.Kernels}} {
 		times := map[string][]float64{}
-		for _, row := range r.of(device, kind.of) {
-			for _, s := range row.spans {
+		for _, track := range r.of(device, kind.of) {
+			for _, s := range track.spans {
 				if r.window.empty() || !s.and(r.window).empty() {
 					times[s.name] = append(times[s.name], s.size()*1e3)
 				}
@@ -212,11 +212,11 @@ func (r *recording) printStages(t io.Writer, device string) {
 // printLocks counts all holds of the recording: short ones have no time.
 func (r *recording) printLocks(t io.Writer, device string) {
 	times, short := map[string][]float64{}, map[string]uint64{}
-	for _, row := range r.of(device, timeline.Lock) {
-		short[row.name] = row.short
-		times[row.name] = nil
-		for _, s := range row.spans {
-			times[row.name] = append(times[row.name], s.size()*1e3)
+	for _, track := range r.of(device, timeline.Lock) {
+		short[track.name] = track.short
+		times[track.name] = nil
+		for _, s := range track.spans {
+			times[track.name] = append(times[track.name], s.size()*1e3)
 		}
 	}
 	r.printTimes(t, "lock held", times, short)

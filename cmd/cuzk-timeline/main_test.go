@@ -30,17 +30,17 @@ func recorded(t *testing.T) string {
 	at := func(ms float64) time.Time { return begin.Add(time.Duration(ms * float64(time.Millisecond))) }
 	for i := range 6 {
 		start := 20 + 11*float64(i)
-		task := &timeline.Task{Row: device.Row(timeline.Host, fmt.Sprintf("worker %d", i%3+1)), Job: uint64(i + 1)}
-		task.SpanIn(device.Row(timeline.Queue, "queue"), "queue", at(0), at(start-5))
-		task.Span("partition", at(start-5), at(start+12))
-		task.Span("upload", at(start-5), at(start-1))
-		task.Span("wait for the upload turn", at(start-5), at(start-4))
-		task.SpanIn(device.Row(timeline.Copies, "upload stream"), "copy", at(start-3), at(start+1))
-		task.SpanIn(device.Row(timeline.Kernels, "compute stream"), "quotient: h", at(start), at(start+6))
-		task.SpanIn(device.Row(timeline.Kernels, "compute stream"), "h: rest", at(start+6), at(start+10))
-		task.SpanIn(device.Row(timeline.Kernels, "side stream 1"), "sum l & <a>", at(start+2), at(start+5))
+		partition := &timeline.Partition{Track: device.Track(timeline.Host, fmt.Sprintf("worker %d", i%3+1)), Job: uint64(i + 1)}
+		partition.SpanIn(device.Track(timeline.Queue, "queue"), "queue", at(0), at(start-5))
+		partition.Span("partition", at(start-5), at(start+12))
+		partition.Span("upload", at(start-5), at(start-1))
+		partition.Span("wait for the upload turn", at(start-5), at(start-4))
+		partition.SpanIn(device.Track(timeline.Copies, "upload stream"), "copy", at(start-3), at(start+1))
+		partition.SpanIn(device.Track(timeline.Kernels, "compute stream"), "quotient: h", at(start), at(start+6))
+		partition.SpanIn(device.Track(timeline.Kernels, "compute stream"), "h: rest", at(start+6), at(start+10))
+		partition.SpanIn(device.Track(timeline.Kernels, "side stream 1"), "sum l & <a>", at(start+2), at(start+5))
 	}
-	lock := device.Row(timeline.Lock, "compute lock")
+	lock := device.Track(timeline.Lock, "compute lock")
 	for range 998 {
 		lock.Hold(at(0), at(0.005))
 	}
@@ -106,8 +106,8 @@ func TestDrawing(t *testing.T) {
 		}
 	}
 	assert.Greater(t, rects, 20)
-	for _, row := range []string{"worker 1", "worker 3", "upload stream", "compute stream", "side stream 1", "cuda0 " + t.Name()} {
-		assert.Contains(t, string(text), ">"+row+"<")
+	for _, track := range []string{"worker 1", "worker 3", "upload stream", "compute stream", "side stream 1", "cuda0 " + t.Name()} {
+		assert.Contains(t, string(text), ">"+track+"<")
 	}
 	assert.NotContains(t, string(text), ">compute lock<", "no hold in the window")
 	assert.Contains(t, string(text), "sum l &amp; &lt;a&gt;")
@@ -122,7 +122,7 @@ func TestNarrowSpans(t *testing.T) {
 		spans = append(spans, span{stretch{s.from * pixel, s.to * pixel}, "copy", 1})
 	}
 	rec := &recording{
-		rows:   []*row{{device: "cuda0", name: "upload stream", kind: timeline.Copies, spans: spans}},
+		tracks: []*track{{device: "cuda0", name: "upload stream", kind: timeline.Copies, spans: spans}},
 		window: stretch{0, 1000 * pixel},
 	}
 	var out bytes.Buffer

@@ -11,14 +11,14 @@ import (
 
 // recording is a timeline's content; times are in seconds since it began.
 type recording struct {
-	rows     []*row // in the order of their appearance
+	tracks   []*track // in the order of their appearance
 	dropped  uint64
 	complete bool    // ends with its bracket
 	window   stretch // to look at; empty: each device's steady state
 }
 
-// row is a line of the timeline.
-type row struct {
+// track is a line of the timeline.
+type track struct {
 	device string
 	name   string
 	kind   timeline.Kind
@@ -64,7 +64,7 @@ func read(from io.Reader) (*recording, error) {
 	if start, err := d.Token(); err != nil || start != json.Delim('[') {
 		return nil, fmt.Errorf("not a timeline: expected a JSON array (%v, %w)", start, err)
 	}
-	b := builder{devices: map[int]string{}, rows: map[[2]int]*row{}}
+	b := builder{devices: map[int]string{}, tracks: map[[2]int]*track{}}
 	for d.More() {
 		var e event
 		err := d.Decode(&e)
@@ -84,7 +84,7 @@ func read(from io.Reader) (*recording, error) {
 type builder struct {
 	recording
 	devices map[int]string
-	rows    map[[2]int]*row // by process and thread
+	tracks  map[[2]int]*track // by process and thread
 }
 
 func (b *builder) add(e *event) {
@@ -93,24 +93,24 @@ func (b *builder) add(e *event) {
 	case e.Name == timeline.NameProcess:
 		b.devices[e.Process] = e.Args.Name
 	case e.Name == timeline.NameThread:
-		r := &row{device: b.devices[e.Process], name: e.Args.Name, kind: e.Category}
-		b.rows[key] = r
-		b.recording.rows = append(b.recording.rows, r)
+		r := &track{device: b.devices[e.Process], name: e.Args.Name, kind: e.Category}
+		b.tracks[key] = r
+		b.recording.tracks = append(b.recording.tracks, r)
 	case e.Name == timeline.NameDropped:
 		b.dropped += e.Args.Count
-	case b.rows[key] == nil:
+	case b.tracks[key] == nil:
 	case e.Name == timeline.NameShort:
-		b.rows[key].short += e.Args.Count
+		b.tracks[key].short += e.Args.Count
 	case e.Phase == "X":
 		is := stretch{e.Time / second, (e.Time + e.Duration) / second}
-		b.rows[key].spans = append(b.rows[key].spans, span{is, e.Name, e.Args.Job})
+		b.tracks[key].spans = append(b.tracks[key].spans, span{is, e.Name, e.Args.Job})
 	}
 }
 
 // end is when the last span ends.
 func (r *recording) end() (last float64) {
-	for _, row := range r.rows {
-		for _, s := range row.spans {
+	for _, track := range r.tracks {
+		for _, s := range track.spans {
 			last = max(last, s.to)
 		}
 	}
@@ -121,21 +121,21 @@ func (r *recording) end() (last float64) {
 func (r *recording) deviceNames() []string {
 	var names []string
 	seen := map[string]bool{}
-	for _, row := range r.rows {
-		if !seen[row.device] {
-			seen[row.device] = true
-			names = append(names, row.device)
+	for _, track := range r.tracks {
+		if !seen[track.device] {
+			seen[track.device] = true
+			names = append(names, track.device)
 		}
 	}
 	return names
 }
 
-// of lists a device's rows of some kinds.
-func (r *recording) of(device string, kinds ...timeline.Kind) (list []*row) {
-	for _, row := range r.rows {
+// of lists a device's tracks of some kinds.
+func (r *recording) of(device string, kinds ...timeline.Kind) (list []*track) {
+	for _, track := range r.tracks {
 		for _, k := range kinds {
-			if row.device == device && row.kind == k {
-				list = append(list, row)
+			if track.device == device && track.kind == k {
+				list = append(list, track)
 			}
 		}
 	}

@@ -74,9 +74,9 @@ type Task struct {
 	// from any goroutine. Never nil.
 	Stage func(name string, seconds float64)
 
-	// Track takes what a timeline shows beside the stages. May be nil: its
+	// Timeline takes what a timeline shows beside the stages. May be nil: its
 	// methods accept that.
-	Track *timeline.Task
+	Timeline *timeline.Partition
 }
 
 // Reporter is implemented by devices that count what they do.

@@ -48,22 +48,22 @@ type recording struct {
 	gone  chan struct{} // closed when everything is written
 
 	mu      sync.Mutex
-	pending []event         // guarded by mu
-	short   map[*Row]uint64 // guarded by mu; short holds since the last flush
-	dropped uint64          // guarded by mu; since the last flush
+	pending []event           // guarded by mu
+	short   map[*Track]uint64 // guarded by mu; short holds since the last flush
+	dropped uint64            // guarded by mu; since the last flush
 
 	// The rest belongs to the goroutine of run until gone is closed.
 
 	out   *bufio.Writer
-	first bool          // nothing has been written yet
-	named map[*Row]bool // rows whose names are in the file
-	spare []event       // for the next pending
-	err   error         // the first of writing
+	first bool            // nothing has been written yet
+	named map[*Track]bool // tracks whose names are in the file
+	spare []event         // for the next pending
+	err   error           // the first of writing
 }
 
 // event is a span.
 type event struct {
-	row        *Row
+	track      *Track
 	name       string
 	begin, end time.Time
 	job        uint64 // 0: belongs to none
@@ -100,8 +100,8 @@ func start(file io.WriteCloser, log *slog.Logger) error {
 	r := &recording{
 		begin: time.Now(), file: file, log: log,
 		stop: make(chan struct{}), gone: make(chan struct{}),
-		short: map[*Row]uint64{}, first: true,
-		named: map[*Row]bool{}, out: bufio.NewWriter(file),
+		short: map[*Track]uint64{}, first: true,
+		named: map[*Track]bool{}, out: bufio.NewWriter(file),
 	}
 	if !current.CompareAndSwap(nil, r) {
 		return errors.Join(ErrRecording, file.Close())
@@ -147,10 +147,10 @@ func (r *recording) add(e event) {
 	r.pending = append(r.pending, e)
 }
 
-func (r *recording) countShort(row *Row) {
+func (r *recording) countShort(track *Track) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.short[row]++
+	r.short[track]++
 }
 
 // run writes what has been recorded until Stop.
@@ -177,14 +177,14 @@ func (r *recording) flush() {
 	events := r.pending
 	r.pending = r.spare[:0]
 	short, dropped := r.short, r.dropped
-	r.short, r.dropped = map[*Row]uint64{}, 0
+	r.short, r.dropped = map[*Track]uint64{}, 0
 	r.mu.Unlock()
 
 	for i := range events {
 		r.writeEvent(&events[i])
 	}
-	for row, n := range short {
-		r.writeShort(row, n)
+	for track, n := range short {
+		r.writeShort(track, n)
 	}
 	if dropped > 0 {
 		r.writeDropped(dropped)

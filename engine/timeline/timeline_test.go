@@ -41,12 +41,12 @@ func named(events []object, name string) (found []object) {
 func TestSpansOfATask(t *testing.T) {
 	d := DeviceOf("test", 0, "spans")
 	events := recorded(t, func() {
-		task := &Task{Row: d.Row(Host, "worker 1"), Job: 7, Partition: 2}
+		partition := &Partition{Track: d.Track(Host, "worker 1"), Job: 7, Index: 2}
 		begin := time.Now()
-		task.Span("upload", begin, begin.Add(1500*time.Microsecond))
-		task.SpanIn(d.Row(Kernels, "compute stream"), "quotient", begin, begin.Add(time.Millisecond))
-		task.SpanIn(d.Row(Queue, "queue"), "waits", begin, begin.Add(time.Millisecond))
-		task.Begin("finish")()
+		partition.Span("upload", begin, begin.Add(1500*time.Microsecond))
+		partition.SpanIn(d.Track(Kernels, "compute stream"), "quotient", begin, begin.Add(time.Millisecond))
+		partition.SpanIn(d.Track(Queue, "queue"), "waits", begin, begin.Add(time.Millisecond))
+		partition.Begin("finish")()
 	})
 
 	upload := named(events, "upload")
@@ -78,13 +78,13 @@ func TestSpansOfATask(t *testing.T) {
 }
 
 func TestShortHoldsAreCounted(t *testing.T) {
-	row := DeviceOf("test", 0, "locks").Row(Lock, "memory lock")
+	track := DeviceOf("test", 0, "locks").Track(Lock, "memory lock")
 	events := recorded(t, func() {
 		begin := Now()
 		for range 3 {
-			row.Hold(begin, begin.Add(ShortHold-1))
+			track.Hold(begin, begin.Add(ShortHold-1))
 		}
-		row.Hold(begin, begin.Add(ShortHold))
+		track.Hold(begin, begin.Add(ShortHold))
 	})
 	require.Len(t, named(events, "held"), 1)
 	count := 0.0
@@ -97,16 +97,16 @@ func TestShortHoldsAreCounted(t *testing.T) {
 func TestNothingIsRecordedWhileOff(t *testing.T) {
 	require.False(t, On())
 	assert.True(t, Now().IsZero())
-	row := DeviceOf("test", 0, "off").Row(Host, "worker 1")
-	task := &Task{Row: row, Job: 1}
-	endLate := task.Begin("began before")
+	track := DeviceOf("test", 0, "off").Track(Host, "worker 1")
+	partition := &Partition{Track: track, Job: 1}
+	endLate := partition.Begin("began before")
 	events := recorded(t, func() {
 		endLate()
-		task.Span("no begin", time.Time{}, time.Now())
-		var none *Task
-		none.Span("no task", time.Now(), time.Now())
-		none.Begin("no task")()
-		none.SpanIn(row, "no task", time.Now(), time.Now())
+		partition.Span("no begin", time.Time{}, time.Now())
+		var none *Partition
+		none.Span("no partition", time.Now(), time.Now())
+		none.Begin("no partition")()
+		none.SpanIn(track, "no partition", time.Now(), time.Now())
 	})
 	assert.Len(t, events, 1, "nothing but the start: %v", events)
 }
@@ -173,8 +173,8 @@ func TestAFileWithoutItsEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.json")
 	require.NoError(t, Start(path))
 	defer func() { require.NoError(t, Stop()) }()
-	task := &Task{Row: DeviceOf("test", 0, "dies").Row(Host, "worker 1"), Job: 1}
-	task.Begin("last words")()
+	partition := &Partition{Track: DeviceOf("test", 0, "dies").Track(Host, "worker 1"), Job: 1}
+	partition.Begin("last words")()
 	var text []byte
 	require.Eventually(t, func() bool {
 		var err error
@@ -198,9 +198,9 @@ func TestManyGoroutines(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range goroutines {
 			group.Go(func() {
-				task := &Task{Row: d.Row(Host, fmt.Sprintf("worker %d", i)), Job: uint64(i + 1)}
+				partition := &Partition{Track: d.Track(Host, fmt.Sprintf("worker %d", i)), Job: uint64(i + 1)}
 				for range each {
-					task.Begin("work")()
+					partition.Begin("work")()
 				}
 			})
 		}
@@ -210,18 +210,18 @@ func TestManyGoroutines(t *testing.T) {
 }
 
 func BenchmarkOff(b *testing.B) {
-	task := &Task{Row: DeviceOf("test", 0, "bench").Row(Host, "worker 1"), Job: 1}
+	partition := &Partition{Track: DeviceOf("test", 0, "bench").Track(Host, "worker 1"), Job: 1}
 	b.ReportAllocs()
 	for b.Loop() {
-		task.Begin("work")()
+		partition.Begin("work")()
 	}
 }
 
 func BenchmarkOn(b *testing.B) {
 	require.NoError(b, Start(filepath.Join(b.TempDir(), "t.json")))
-	task := &Task{Row: DeviceOf("test", 0, "bench").Row(Host, "worker 1"), Job: 1}
+	partition := &Partition{Track: DeviceOf("test", 0, "bench").Track(Host, "worker 1"), Job: 1}
 	for b.Loop() {
-		task.Begin("work")()
+		partition.Begin("work")()
 	}
 	b.StopTimer()
 	require.NoError(b, Stop())

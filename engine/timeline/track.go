@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind says what the spans of a row are.
+// Kind says what the spans of a track are.
 type Kind string
 
 // The kinds; they become the category of each span.
@@ -18,17 +18,17 @@ const (
 	Queue   Kind = "queue"   // waiting partitions; spans overlap
 )
 
-// Device is a group of rows: a process to Chrome.
+// Device is a group of tracks: a process to Chrome.
 type Device struct {
 	id   int
 	name string
 
-	mu   sync.Mutex
-	rows map[string]*Row // guarded by mu
+	mu     sync.Mutex
+	tracks map[string]*Track // guarded by mu
 }
 
-// Row is a line of the timeline: a thread to Chrome.
-type Row struct {
+// Track is a line of the timeline: a thread to Chrome.
+type Track struct {
 	device *Device
 	id     int // order of making, within the device
 	kind   Kind
@@ -48,79 +48,79 @@ func DeviceOf(backend string, ordinal int, name string) *Device {
 	defer devicesMu.Unlock()
 	d := devices[key]
 	if d == nil {
-		d = &Device{id: len(devices) + 1, name: key, rows: map[string]*Row{}}
+		d = &Device{id: len(devices) + 1, name: key, tracks: map[string]*Track{}}
 		devices[key] = d
 	}
 	return d
 }
 
-// Row is the device's row of that name; the same one at every call. kind is
+// Track is the device's track of that name; the same one at every call. kind is
 // that of the first call.
-func (d *Device) Row(kind Kind, name string) *Row {
+func (d *Device) Track(kind Kind, name string) *Track {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	r := d.rows[name]
-	if r == nil {
-		r = &Row{device: d, id: len(d.rows) + 1, kind: kind, name: name}
-		d.rows[name] = r
+	t := d.tracks[name]
+	if t == nil {
+		t = &Track{device: d, id: len(d.tracks) + 1, kind: kind, name: name}
+		d.tracks[name] = t
 	}
-	return r
+	return t
 }
 
-// Hold records that a lock was held; short holds are counted only. A nil row
+// Hold records that a lock was held; short holds are counted only. A nil track
 // and a zero begin, which Now gives while nothing is recorded, record nothing.
-func (r *Row) Hold(begin, end time.Time) {
+func (t *Track) Hold(begin, end time.Time) {
 	rec := current.Load()
-	if rec == nil || r == nil || begin.IsZero() {
+	if rec == nil || t == nil || begin.IsZero() {
 		return
 	}
 	if end.Sub(begin) < ShortHold {
-		rec.countShort(r)
+		rec.countShort(t)
 		return
 	}
-	rec.add(event{row: r, name: "held", begin: begin, end: end})
+	rec.add(event{track: t, name: "held", begin: begin, end: end})
 }
 
-// Task is one partition in the hands of one worker. A nil Task records
+// Partition is one partition in the hands of one worker. A nil Partition records
 // nothing.
-type Task struct {
-	Row       *Row // the worker's
-	Job       uint64
-	Partition int
+type Partition struct {
+	Track *Track // the worker's
+	Job   uint64
+	Index int // of the partition in its job
 }
 
-// Span records a span in the worker's row. Nothing is recorded for a zero
+// Span records a span in the worker's track. Nothing is recorded for a zero
 // begin.
-func (t *Task) Span(name string, begin, end time.Time) {
-	if t != nil {
-		t.SpanIn(t.Row, name, begin, end)
+func (p *Partition) Span(name string, begin, end time.Time) {
+	if p != nil {
+		p.SpanIn(p.Track, name, begin, end)
 	}
 }
 
-// SpanIn records a span of the task in another row.
-func (t *Task) SpanIn(row *Row, name string, begin, end time.Time) {
+// SpanIn records a span of the partition in another track.
+func (p *Partition) SpanIn(track *Track, name string, begin, end time.Time) {
 	rec := current.Load()
-	if rec == nil || t == nil || row == nil || begin.IsZero() {
+	if rec == nil || p == nil || track == nil || begin.IsZero() {
 		return
 	}
-	rec.add(event{row: row, name: name, begin: begin, end: end, job: t.Job, partition: t.Partition})
+	rec.add(event{track: track, name: name, begin: begin, end: end, job: p.Job, partition: p.Index})
 }
 
-// Begin begins a span in the worker's row; the function returned ends it.
-func (t *Task) Begin(name string) (end func()) {
-	if t == nil {
+// Begin begins a span in the worker's track; the function returned ends it.
+func (p *Partition) Begin(name string) (end func()) {
+	if p == nil {
 		return nothing
 	}
-	return t.BeginIn(t.Row, name)
+	return p.BeginIn(p.Track, name)
 }
 
-// BeginIn begins a span of the task in another row.
-func (t *Task) BeginIn(row *Row, name string) (end func()) {
-	if t == nil || !On() {
+// BeginIn begins a span of the partition in another track.
+func (p *Partition) BeginIn(track *Track, name string) (end func()) {
+	if p == nil || !On() {
 		return nothing
 	}
 	begin := time.Now()
-	return func() { t.SpanIn(row, name, begin, time.Now()) }
+	return func() { p.SpanIn(track, name, begin, time.Now()) }
 }
 
 func nothing() {}

@@ -68,30 +68,30 @@ func (r *recording) writeEnd() {
 	r.fail(r.out.Flush())
 }
 
-// place names the row at its first use and fills in where an event is.
-func (r *recording) place(row *Row, o object) object {
-	o.Process, o.Thread = row.device.id, row.id
-	if r.named[row] {
+// place names the track at its first use and fills in where an event is.
+func (r *recording) place(track *Track, o object) object {
+	o.Process, o.Thread = track.device.id, track.id
+	if r.named[track] {
 		return o
 	}
-	r.named[row] = true
+	r.named[track] = true
 	for _, m := range []object{
-		{Name: NameProcess, Args: map[string]any{"name": row.device.name}},
-		{Name: NameThread, Args: map[string]any{"name": row.name}},
-		{Name: NameSort, Args: map[string]any{"sort_index": row.id}},
+		{Name: NameProcess, Args: map[string]any{"name": track.device.name}},
+		{Name: NameThread, Args: map[string]any{"name": track.name}},
+		{Name: NameSort, Args: map[string]any{"sort_index": track.id}},
 	} {
-		m.Phase, m.Category, m.Process, m.Thread, m.Time = phaseMeta, row.kind, o.Process, o.Thread, "0"
+		m.Phase, m.Category, m.Process, m.Thread, m.Time = phaseMeta, track.kind, o.Process, o.Thread, "0"
 		r.write(m)
 	}
 	return o
 }
 
 func (r *recording) writeEvent(e *event) {
-	o := r.place(e.row, object{Name: e.name, Category: e.row.kind, Time: r.since(e.begin)})
+	o := r.place(e.track, object{Name: e.name, Category: e.track.kind, Time: r.since(e.begin)})
 	if e.job != 0 {
 		o.Args = map[string]any{"job": e.job, "partition": e.partition}
 	}
-	if e.row.kind != Queue {
+	if e.track.kind != Queue {
 		o.Phase, o.Duration = phaseSpan, micros(e.end.Sub(e.begin))
 		r.write(o)
 		return
@@ -103,10 +103,10 @@ func (r *recording) writeEvent(e *event) {
 	r.write(o)
 }
 
-func (r *recording) writeShort(row *Row, n uint64) {
-	o := r.place(row, object{Name: NameShort, Category: row.kind, Phase: phaseCounter, Time: r.since(time.Now())})
+func (r *recording) writeShort(track *Track, n uint64) {
+	o := r.place(track, object{Name: NameShort, Category: track.kind, Phase: phaseCounter, Time: r.since(time.Now())})
 	// Chrome keeps counters by process and id.
-	o.ID = row.name
+	o.ID = track.name
 	o.Args = map[string]any{"count": n}
 	r.write(o)
 }

@@ -47,8 +47,8 @@ const (
 // timedLock shows on the timeline how long it is held.
 type timedLock struct {
 	mu    sync.Mutex
-	since time.Time     // guarded by mu; zero if nothing is recorded
-	row   *timeline.Row // fixed; nil: not shown
+	since time.Time       // guarded by mu; zero if nothing is recorded
+	track *timeline.Track // fixed; nil: not shown
 }
 
 func (l *timedLock) lock() {
@@ -60,6 +60,6 @@ func (l *timedLock) unlock() {
 	since := l.since
 	l.mu.Unlock()
 	if !since.IsZero() {
-		l.row.Hold(since, time.Now())
+		l.track.Hold(since, time.Now())
 	}
 }

@@ -39,8 +39,8 @@ type Config struct {
 	// Pause sleeps between two looks at the device's events. Nil means a
 	// sleep of the OS thread, since Go's timers round short sleeps up to 1 ms.
 	Pause func(time.Duration)
-	// Rows is where the timeline shows the two locks; nil: nowhere.
-	Rows *timeline.Device
+	// Tracks is where the timeline shows the two locks; nil: nowhere.
+	Tracks *timeline.Device
 }
 
 // Work is what a job does in its three stages. Each function is called at
@@ -60,7 +60,7 @@ type Work struct {
 	// Stage, if not nil, is told how long each stage took.
 	Stage func(name string, seconds float64)
 	// Track, which may be nil, gets the waits for the turns.
-	Track *timeline.Task
+	Timeline *timeline.Partition
 }
 
 // Scheduler runs jobs on one device. All methods may be called from many
@@ -122,9 +122,9 @@ func New(dev Device, cfg Config) (*Scheduler, error) {
 		outstanding: map[*Ticket]struct{}{},
 		stopTrim:    make(chan struct{}),
 	}
-	if cfg.Rows != nil {
-		s.mem.row = cfg.Rows.Row(timeline.Lock, memLockName)
-		s.compute.row = cfg.Rows.Row(timeline.Lock, computeLockName)
+	if cfg.Tracks != nil {
+		s.mem.track = cfg.Tracks.Track(timeline.Lock, memLockName)
+		s.compute.track = cfg.Tracks.Track(timeline.Lock, computeLockName)
 	}
 	if cfg.IdleAfter > 0 {
 		s.background.Go(s.trimWhenIdle)
@@ -258,7 +258,7 @@ func (t *Ticket) computeStage(w Work) error {
 }
 
 func (t *Ticket) takeTurn(of *turn, w Work) error {
-	defer w.Track.Begin(of.waiting)()
+	defer w.Timeline.Begin(of.waiting)()
 	return of.wait(t.ctx, t.number)
 }
 

@@ -279,9 +279,9 @@ func turnAlone() time.Duration {
 // a set that is streamed cost nothing but what the bus and the kernels take.
 func TestThroughput(t *testing.T) {
 	const card16, card139 = 16*gib - 700*mib - 550*mib, 139 * gib
-	var rows []string
+	var tracks []string
 	row := func(name string, workers int, allowed, period time.Duration, idle float64) {
-		rows = append(rows, fmt.Sprintf("| %s | %d | %.3f | %.3f | %.1f %% |", name, workers, allowed.Seconds(), period.Seconds(), 100*idle))
+		tracks = append(tracks, fmt.Sprintf("| %s | %d | %.3f | %.3f | %.1f %% |", name, workers, allowed.Seconds(), period.Seconds(), 100*idle))
 		assert.InEpsilon(t, allowed.Seconds(), period.Seconds(), 0.01, "%s, %d workers", name, workers)
 	}
 	for workers := 1; workers <= 4; workers++ {
@@ -301,6 +301,6 @@ func TestThroughput(t *testing.T) {
 		row("16 GiB, set streamed", workers, allowed, period, idle)
 	}
 	if *table {
-		fmt.Println(strings.Join(rows, "\n"))
+		fmt.Println(strings.Join(tracks, "\n"))
 	}
 }

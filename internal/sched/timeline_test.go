@@ -16,8 +16,8 @@ import (
 )
 
 func TestTimelineShowsTurnsAndLocks(t *testing.T) {
-	rows := timeline.DeviceOf("test", 0, "sched")
-	s, err := New(newSimDevice(8*vram.Granule), Config{Budget: 8 * vram.Granule, Chunk: vram.Granule, Rows: rows})
+	tracks := timeline.DeviceOf("test", 0, "sched")
+	s, err := New(newSimDevice(8*vram.Granule), Config{Budget: 8 * vram.Granule, Chunk: vram.Granule, Tracks: tracks})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "t.json")
 	require.NoError(t, timeline.Start(path))
@@ -28,7 +28,7 @@ func TestTimelineShowsTurnsAndLocks(t *testing.T) {
 				return nil
 			}, 0)
 		},
-		Track: &timeline.Task{Row: rows.Row(timeline.Host, "worker 1"), Job: 5},
+		Timeline: &timeline.Partition{Track: tracks.Track(timeline.Host, "worker 1"), Job: 5},
 	})
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context()))
@@ -48,7 +48,7 @@ func TestTimelineShowsTurnsAndLocks(t *testing.T) {
 // recorded and while one is.
 func BenchmarkLock(b *testing.B) {
 	l := &memLock{}
-	l.row = timeline.DeviceOf("test", 0, "bench").Row(timeline.Lock, memLockName)
+	l.track = timeline.DeviceOf("test", 0, "bench").Track(timeline.Lock, memLockName)
 	held := 0
 	hold := func() {
 		l.Lock()
