@@ -84,7 +84,7 @@ func benchmarkProve(b *testing.B, d *device, c *synth.Circuit, p *srs.Params, wo
 	var mu sync.Mutex
 	stages := map[string]float64{}
 	one := func() error {
-		sums, err := d.Prove(context.Background(), &backend.Task{
+		sums, err := d.Prove(context.Background(), &backend.Partition{
 			Params: p, Assignment: c.Assignment(), RowsRead: func() {},
 			Stage: func(name string, seconds float64) {
 				mu.Lock()

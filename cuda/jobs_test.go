@@ -50,7 +50,7 @@ func sums(ctx context.Context, d backend.Device, p proven) (*groth16.Sums, error
 	if err := d.Load(ctx, p.params); err != nil {
 		return nil, err
 	}
-	return d.Prove(ctx, &backend.Task{
+	return d.Prove(ctx, &backend.Partition{
 		Params: p.params, Assignment: p.circuit.Assignment(), RowsRead: func() {}, Stage: func(string, float64) {},
 	})
 }
@@ -236,9 +236,9 @@ func TestLostDevice(t *testing.T) {
 			require.NoError(t, d.Load(t.Context(), p.params))
 			sim.Fault(test.fault)
 			var read atomic.Int64
-			got, err := d.Prove(t.Context(), &backend.Task{
+			got, err := d.Prove(t.Context(), &backend.Partition{
 				Params: p.params, Assignment: p.circuit.Assignment(), Stage: func(string, float64) {},
-				RowsRead: func() { read.Add(1) }, RowsAgain: func() bool { return test.kept && read.Add(-1) == 0 },
+				RowsRead: func() { read.Add(1) }, RowsNeeded: func() bool { return test.kept && read.Add(-1) == 0 },
 			})
 			assert.EqualValues(t, 1, read.Load(), "rows are given back as often as they are taken")
 			if test.ok {

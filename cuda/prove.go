@@ -19,7 +19,7 @@ import (
 )
 
 // Prove implements backend.Device.
-func (d *device) Prove(ctx context.Context, task *backend.Task) (sums *groth16.Sums, err error) {
+func (d *device) Prove(ctx context.Context, task *backend.Partition) (sums *groth16.Sums, err error) {
 	defer func() { err = ofKind(err) }()
 	var given atomic.Bool // A and B were given back
 	read := func() {
@@ -32,7 +32,7 @@ func (d *device) Prove(ctx context.Context, task *backend.Task) (sums *groth16.S
 		if !given.Load() {
 			return true
 		}
-		if task.RowsAgain == nil || !task.RowsAgain() {
+		if task.RowsNeeded == nil || !task.RowsNeeded() {
 			return false
 		}
 		given.Store(false)
@@ -64,7 +64,7 @@ func (d *device) Prove(ctx context.Context, task *backend.Task) (sums *groth16.S
 type job struct {
 	device *device
 	set    *cardSet
-	task   *backend.Task
+	task   *backend.Partition
 	read   func() // to be called when A and B have been read
 
 	*holding            // set when the job has claimed

@@ -51,7 +51,7 @@ func prove(t testing.TB, d backend.Device, p *srs.Params, a *groth16.Assignment,
 	require.NoError(t, groth16.Validate(a, p.Counts()))
 	require.NoError(t, d.Load(context.Background(), p))
 	var read atomic.Int64
-	sums, err := d.Prove(context.Background(), &backend.Task{
+	sums, err := d.Prove(context.Background(), &backend.Partition{
 		Params: p, Assignment: a,
 		RowsRead: func() { read.Add(1) },
 		Stage:    func(string, float64) {},

@@ -124,9 +124,9 @@ func TestNothingIsTakenAfterOpening(t *testing.T) {
 // TestLaunchWithoutMemory has a driver that takes local memory only when a
 // kernel needs it, on a card that is full by then.
 func TestLaunchWithoutMemory(t *testing.T) {
-	task := func(p proven) *backend.Task {
-		return &backend.Task{
-			Params: p.params, Assignment: p.circuit.Assignment(), RowsRead: func() {}, RowsAgain: func() bool { return true },
+	task := func(p proven) *backend.Partition {
+		return &backend.Partition{
+			Params: p.params, Assignment: p.circuit.Assignment(), RowsRead: func() {}, RowsNeeded: func() bool { return true },
 			Stage: func(string, float64) {},
 		}
 	}

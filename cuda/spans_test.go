@@ -34,7 +34,7 @@ func TestTimelineOfTheCard(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range jobs {
 		group.Go(func() {
-			got, err := d.Prove(t.Context(), &backend.Task{
+			got, err := d.Prove(t.Context(), &backend.Partition{
 				Params: p.params, Assignment: p.circuit.Assignment(),
 				RowsRead: func() {}, Stage: func(string, float64) {},
 				Timeline: &timeline.Partition{Track: tracks.Track(timeline.Host, "worker"), Job: uint64(i + 1)},
@@ -73,7 +73,7 @@ func TestTimelineOfAFailedJob(t *testing.T) {
 	a.Aux = append(a.Aux[:0:0], a.Aux...)
 	a.Aux[len(a.Aux)-1][3] = ^uint64(0)
 	require.NoError(t, timeline.Start(filepath.Join(t.TempDir(), "t.json")))
-	_, err := d.Prove(t.Context(), &backend.Task{
+	_, err := d.Prove(t.Context(), &backend.Partition{
 		Params: p.params, Assignment: &a, RowsRead: func() {}, Stage: func(string, float64) {},
 		Timeline: &timeline.Partition{Track: timeline.DeviceOf("test", 0, "fails").Track(timeline.Host, "worker"), Job: 1},
 	})

@@ -61,7 +61,7 @@ func (e *Engine) chooseAny(tried []*device) (*device, error) {
 	bestAvoided := false
 	for _, d := range candidates {
 		avoided := d.avoided()
-		if best == nil || bestAvoided && !avoided || bestAvoided == avoided && d.load.Load() < best.load.Load() {
+		if best == nil || bestAvoided && !avoided || bestAvoided == avoided && d.backlog.Load() < best.backlog.Load() {
 			best, bestAvoided = d, avoided
 		}
 	}
@@ -115,7 +115,7 @@ func (d *device) moveOn(p *partition, lost error) bool {
 	}
 	p.tried = append(p.tried, d)
 	to := d.engine.fallbackFor(p)
-	if to == nil || !p.rowsAgain() {
+	if to == nil || !p.rowsNeeded() {
 		return false
 	}
 	p.lost = lost
@@ -146,7 +146,7 @@ func (e *Engine) fallbackFor(p *partition) *device {
 			if d.info.Backend != kind || !d.usable() || slices.Contains(p.tried, d) {
 				continue
 			}
-			if best == nil || best.avoided() && !d.avoided() || best.avoided() == d.avoided() && d.load.Load() < best.load.Load() {
+			if best == nil || best.avoided() && !d.avoided() || best.avoided() == d.avoided() && d.backlog.Load() < best.backlog.Load() {
 				best = d
 			}
 		}

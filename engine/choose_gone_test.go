@@ -74,7 +74,7 @@ func TestGoneDevice(t *testing.T) {
 			t.Run("later jobs", g.later)
 			assert.Equal(t, taken, g.taken(), "partitions that lost GPUs take")
 			for i := range g.all() {
-				assert.Zero(t, g.all()[i].load.Load(), "load of device %d", i)
+				assert.Zero(t, g.all()[i].backlog.Load(), "backlog of device %d", i)
 			}
 		})
 	}

@@ -60,7 +60,7 @@ func TestFallback(t *testing.T) {
 			}
 			for i, d := range m {
 				assert.Equal(t, test.moved[i], d.Moved, "moved away from device %d", i)
-				assert.Zero(t, b.all()[i].load.Load(), "load of device %d", i)
+				assert.Zero(t, b.all()[i].backlog.Load(), "backlog of device %d", i)
 			}
 			assert.NoError(t, job.Load().WaitRows(soon(t)))
 		})
@@ -70,7 +70,7 @@ func TestFallback(t *testing.T) {
 func TestErrorAfterAMoveTellsOfTheLoss(t *testing.T) {
 	gpus, processor := newScripted(backend.CUDA, 1), newScripted(backend.CPU, 1)
 	gpus.losing = func(int) bool { return true }
-	processor.script = func(context.Context, *backend.Task) error { return ErrOption }
+	processor.script = func(context.Context, *backend.Partition) error { return ErrOption }
 	b := newBench(t, Config{Providers: []backend.Provider{gpus, processor}, Fallback: FallbackCPU})
 	_, err := b.start(t, 1, any1()).Wait(soon(t))
 	require.ErrorIs(t, err, ErrOption)
@@ -127,7 +127,7 @@ func TestCancelledWhileItMoves(t *testing.T) {
 	_, err = busy.Wait(soon(t))
 	require.ErrorIs(t, err, ErrCancelled)
 	for _, d := range b.all() {
-		assert.Zero(t, d.load.Load())
+		assert.Zero(t, d.backlog.Load())
 	}
 }
 

@@ -20,7 +20,7 @@ type device struct {
 	provider backend.Provider
 	info     backend.Info
 	queue    *sched.Queue[*partition]
-	load     atomic.Int64 // partitions queued or running here
+	backlog  atomic.Int64 // partitions queued or running here
 	counters counters
 	tracks   *timeline.Device
 	waits    *timeline.Track // of the queue

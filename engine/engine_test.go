@@ -71,7 +71,7 @@ func soon(t *testing.T) context.Context {
 func TestWorkers(t *testing.T) {
 	s := newScripted(backend.CUDA, 1)
 	hold := make(chan struct{})
-	s.script = func(context.Context, *backend.Task) error { <-hold; return nil }
+	s.script = func(context.Context, *backend.Partition) error { <-hold; return nil }
 	b := newBench(t, Config{Providers: []backend.Provider{s}})
 	const jobs = 12
 	j := b.start(t, jobs, any1())
@@ -107,13 +107,13 @@ func TestDevices(t *testing.T) {
 		gpu.infos[1].Unusable = "too old"
 		cpu := newScripted(backend.CPU, 1)
 		hold := make(chan struct{})
-		gpu.script = func(context.Context, *backend.Task) error { <-hold; return nil }
+		gpu.script = func(context.Context, *backend.Partition) error { <-hold; return nil }
 		b := newBench(t, Config{Providers: []backend.Provider{gpu, cpu}, Workers: 1})
 		j := b.start(t, 4, any1())
 		<-gpu.begun
 		<-gpu.begun
 		for i, want := range []int64{2, 0, 2, 0} {
-			require.Equal(t, want, b.all()[i].load.Load(), "device %d", i)
+			require.Equal(t, want, b.all()[i].backlog.Load(), "device %d", i)
 		}
 		close(hold)
 		_, err := j.Wait(soon(t))
@@ -181,9 +181,9 @@ func TestClose(t *testing.T) {
 // goroutines; run with -race it finds what the tests above cannot.
 func TestHammer(t *testing.T) {
 	s := newScripted(backend.CUDA, 2)
-	s.begun = make(chan *backend.Task, 1<<16)
-	s.script = func(ctx context.Context, task *backend.Task) error {
-		task.RowsRead()
+	s.begun = make(chan *backend.Partition, 1<<16)
+	s.script = func(ctx context.Context, partition *backend.Partition) error {
+		partition.RowsRead()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -210,7 +210,7 @@ func TestHammer(t *testing.T) {
 		require.NoError(t, <-done)
 	}
 	for _, d := range b.all() {
-		require.EqualValues(t, 0, d.load.Load())
+		require.EqualValues(t, 0, d.backlog.Load())
 	}
 }
 

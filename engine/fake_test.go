@@ -25,11 +25,11 @@ type scripted struct {
 	opening   func() error            // called by Open if openErr is nil; nil: nothing
 	refusing  func(ordinal int) error // called by Open before those; nil: nothing
 	loadErr   error
-	script    func(ctx context.Context, t *backend.Task) error
-	losing    func(ordinal int) bool  // devices that are lost under a task once it has been read; nil: none
-	taking    func(ordinal int) error // called with each task, before it is read; nil: nothing
+	script    func(ctx context.Context, t *backend.Partition) error
+	losing    func(ordinal int) bool  // devices that are lost under a partition once it has been read; nil: none
+	taking    func(ordinal int) error // called with each partition, before it is read; nil: nothing
 	dropping  func()                  // called by Drop; nil: nothing
-	begun     chan *backend.Task
+	begun     chan *backend.Partition
 	loads     atomic.Int64
 	drops     atomic.Int64
 	closes    atomic.Int64
@@ -39,11 +39,11 @@ type scripted struct {
 }
 
 func newScripted(name string, devices int) *scripted {
-	s := &scripted{name: name, begun: make(chan *backend.Task, 1024)}
+	s := &scripted{name: name, begun: make(chan *backend.Partition, 1024)}
 	for i := range devices {
 		s.infos = append(s.infos, backend.Info{Backend: name, Ordinal: i, Name: name + " device"})
 	}
-	s.script = func(context.Context, *backend.Task) error { return nil }
+	s.script = func(context.Context, *backend.Partition) error { return nil }
 	return s
 }
 
@@ -93,7 +93,7 @@ func (d *scriptedDevice) Close() error {
 	return nil
 }
 
-func (d *scriptedDevice) Prove(ctx context.Context, t *backend.Task) (*groth16.Sums, error) {
+func (d *scriptedDevice) Prove(ctx context.Context, t *backend.Partition) (*groth16.Sums, error) {
 	now := d.running.Add(1)
 	defer d.running.Add(-1)
 	for {
@@ -122,7 +122,7 @@ func (d *scriptedDevice) Prove(ctx context.Context, t *backend.Task) (*groth16.S
 }
 
 // untilCancelled is a script that computes until its context ends.
-func untilCancelled(ctx context.Context, _ *backend.Task) error {
+func untilCancelled(ctx context.Context, _ *backend.Partition) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

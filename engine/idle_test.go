@@ -25,7 +25,7 @@ func TestIdleDevices(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScripted(c.backend, 1)
-				s.script = func(context.Context, *backend.Task) error {
+				s.script = func(context.Context, *backend.Partition) error {
 					time.Sleep(3 * time.Minute) // longer than the idle time: a job in hand is no idleness
 					return nil
 				}

@@ -38,10 +38,10 @@ type Job struct {
 
 	stages []stageTimes // one a partition
 
-	mu       sync.Mutex
-	unread   int           // guarded by mu; partitions whose rows are still read
-	rowsDone chan struct{} // guarded by mu; closed while unread is 0
-	rowsBack bool          // guarded by mu; WaitRows said so: the caller may have freed them
+	mu        sync.Mutex
+	reading   int           // guarded by mu; partitions whose A and B are still read
+	rowsRead  chan struct{} // guarded by mu; closed while reading is 0
+	rowsFreed bool          // guarded by mu; WaitRows returned nil: the caller may have freed A and B
 
 	left   int     // guarded by mu; partitions without an outcome
 	err    error   // guarded by mu; the first failure
@@ -57,7 +57,7 @@ type partition struct {
 	entry    *sched.Entry[*partition] // guarded by job.mu; set once queued
 	tried    []*device                // that were lost under it; belongs to the worker that carries it
 	lost     error                    // why it was moved on; belongs to the worker that carries it
-	rowsGone bool                     // guarded by job.mu; A and B are not read
+	read     bool                     // guarded by job.mu; A and B are no longer read
 	stages   *stageTimes              // in job.stages
 	queued   time.Time
 	timeline *timeline.Partition // set by the worker that carries it
@@ -102,8 +102,8 @@ func (e *Engine) newJob(ctx context.Context, set *paramSet, parts []Partition, o
 	}
 	j := &Job{
 		id: jobIDs.Add(1), engine: e, set: set, opt: opt,
-		rowsDone: make(chan struct{}), done: make(chan struct{}),
-		unread: len(parts), left: len(parts), proofs: make([]Proof, len(parts)), stages: make([]stageTimes, len(parts)),
+		rowsRead: make(chan struct{}), done: make(chan struct{}),
+		reading: len(parts), left: len(parts), proofs: make([]Proof, len(parts)), stages: make([]stageTimes, len(parts)),
 	}
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 
@@ -140,7 +140,7 @@ func validate(p *Partition, counts groth16.Counts) error {
 // partition's outcome.
 func (j *Job) queueAll(parts []Partition) {
 	if len(parts) == 0 {
-		close(j.rowsDone)
+		close(j.rowsRead)
 		j.end()
 		return
 	}
@@ -169,26 +169,26 @@ func (j *Job) queueAll(parts []Partition) {
 	})
 }
 
-// queueOn gives the partition to a device, which bears its load until finish or
-// until the partition is moved on. After an error nothing has changed.
+// queueOn gives the partition to a device. It counts in the device's backlog
+// until it ends or moves to another device. After an error nothing has changed.
 func (p *partition) queueOn(d *device) error {
-	// Held throughout: the worker that takes the partition may move it on, and
-	// entry has to be the last one's; or end the job, which waits for the lock
-	// and so for the counts.
+	// The lock is held throughout. The worker that takes the partition may move
+	// it, and then entry must be that of the last device. It may also end the
+	// job: that waits for the lock, so that the counts are complete.
 	p.job.mu.Lock()
 	defer p.job.mu.Unlock()
 	before := p.device
 	p.device, p.queued = d, time.Now()
-	d.load.Add(1)
+	d.backlog.Add(1)
 	entry, err := d.push(p, p.job.opt.Priority)
 	if err != nil {
-		d.load.Add(-1)
+		d.backlog.Add(-1)
 		p.device = before
 		return err
 	}
 	p.entry = entry
 	if before != nil {
-		before.load.Add(-1)
+		before.backlog.Add(-1)
 		before.counters.moved.Add(1)
 	}
 	return nil
@@ -209,47 +209,50 @@ func (p *partition) fail(err error) {
 	p.job.finish(p, Proof{}, err)
 }
 
-// rowsRead notes that A and B of this partition are no longer read.
+// rowsRead notes that A and B of this partition are no longer read. It does
+// nothing if that has been noted.
 func (p *partition) rowsRead() {
 	j := p.job
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if p.rowsGone {
+	if p.read {
 		return
 	}
-	p.rowsGone = true
-	j.unread--
-	if j.unread == 0 {
-		close(j.rowsDone)
+	p.read = true
+	j.reading--
+	if j.reading == 0 {
+		close(j.rowsRead)
 	}
 }
 
-// rowsAgain takes back what rowsRead said, unless the caller has heard it.
-func (p *partition) rowsAgain() bool {
+// rowsNeeded reports whether A and B may be read again. It cancels the event
+// rowsRead, unless WaitRows has told the caller of it.
+func (p *partition) rowsNeeded() bool {
 	j := p.job
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
-	case j.rowsBack:
+	case j.rowsFreed:
 		return false
-	case !p.rowsGone:
+	case !p.read:
 		return true
 	}
-	p.rowsGone = false
-	if j.unread == 0 {
-		j.rowsDone = make(chan struct{})
+	p.read = false
+	if j.reading == 0 {
+		j.rowsRead = make(chan struct{})
 	}
-	j.unread++
+	j.reading++
 	return true
 }
 
-// rowsAreBack tells the caller that all rows are read, or returns what is
-// closed when they may be.
-func (j *Job) rowsAreBack() (bool, <-chan struct{}) {
+// allRowsRead reports whether A and B of all partitions have been read. If not,
+// it also returns a channel that is closed when the answer may have changed.
+// After true, rowsNeeded is false for every partition.
+func (j *Job) allRowsRead() (bool, <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.rowsBack = j.rowsBack || j.unread == 0
-	return j.rowsBack, j.rowsDone
+	j.rowsFreed = j.rowsFreed || j.reading == 0
+	return j.rowsFreed, j.rowsRead
 }
 
 // finish records one partition's outcome. The first failure stops the others.
@@ -267,7 +270,7 @@ func (j *Job) finish(p *partition, proof Proof, err error) {
 	first := j.err
 	// Before this or another partition can end the job and answer its waiters.
 	if p.device != nil {
-		p.device.load.Add(-1)
+		p.device.backlog.Add(-1)
 		p.device.counters.ended(outcome)
 	}
 	j.left--
@@ -319,11 +322,11 @@ func (j *Job) Wait(ctx context.Context) ([]Proof, error) {
 // started anew: it fails with ErrDeviceLost.
 func (j *Job) WaitRows(ctx context.Context) error {
 	for {
-		back, maybe := j.rowsAreBack()
-		if back {
+		read, changed := j.allRowsRead()
+		if read {
 			return nil
 		}
-		if err := wait(ctx, maybe); err != nil {
+		if err := wait(ctx, changed); err != nil {
 			return err
 		}
 	}
@@ -377,6 +380,6 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }

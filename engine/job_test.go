@@ -26,7 +26,7 @@ func TestJobOutcomes(t *testing.T) {
 	t.Run("a failing partition stops the others and names itself", func(t *testing.T) {
 		s := newScripted(backend.CPU, 1)
 		var calls atomic.Int64
-		s.script = func(ctx context.Context, _ *backend.Task) error {
+		s.script = func(ctx context.Context, _ *backend.Partition) error {
 			if calls.Add(1) == 2 {
 				return errScripted
 			}
@@ -38,7 +38,7 @@ func TestJobOutcomes(t *testing.T) {
 		require.ErrorIs(t, err, errScripted)
 		require.Regexp(t, `^partition [0-5]: `, err.Error())
 		require.NoError(t, j.WaitRows(soon(t)))
-		require.EqualValues(t, 0, b.all()[0].load.Load())
+		require.EqualValues(t, 0, b.all()[0].backlog.Load())
 	})
 
 	t.Run("an answered job weighs on no device and is counted whole", func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestJobOutcomes(t *testing.T) {
 		for i := range uint64(jobs) {
 			_, err := b.start(t, partitions, opt).Wait(soon(t))
 			require.NoError(t, err)
-			require.EqualValues(t, 0, b.all()[0].load.Load())
+			require.EqualValues(t, 0, b.all()[0].backlog.Load())
 			require.Equal(t, (i+1)*partitions, b.all()[0].metrics().Outcomes[OutcomeDone])
 		}
 	})
@@ -57,7 +57,7 @@ func TestJobOutcomes(t *testing.T) {
 	t.Run("a panic in the back end fails its partition alone", func(t *testing.T) {
 		s := newScripted(backend.CPU, 1)
 		var calls atomic.Int64
-		s.script = func(context.Context, *backend.Task) error {
+		s.script = func(context.Context, *backend.Partition) error {
 			if calls.Add(1) == 1 {
 				panic("scripted panic")
 			}
@@ -95,9 +95,9 @@ func TestCancel(t *testing.T) {
 	t.Run("a running job stops, a waiting one of the same engine goes on", func(t *testing.T) {
 		s := newScripted(backend.CPU, 1)
 		var calls atomic.Int64
-		s.script = func(ctx context.Context, task *backend.Task) error {
+		s.script = func(ctx context.Context, partition *backend.Partition) error {
 			if calls.Add(1) == 1 {
-				return untilCancelled(ctx, task)
+				return untilCancelled(ctx, partition)
 			}
 			return nil
 		}
@@ -121,7 +121,7 @@ func TestCancel(t *testing.T) {
 		_, err := waiting.Wait(soon(t))
 		require.ErrorIs(t, err, ErrCancelled)
 		require.NoError(t, waiting.WaitRows(soon(t)))
-		require.EqualValues(t, 1, b.all()[0].load.Load())
+		require.EqualValues(t, 1, b.all()[0].backlog.Load())
 		busy.Cancel()
 		_, err = busy.Wait(soon(t))
 		require.ErrorIs(t, err, ErrCancelled)
@@ -141,7 +141,7 @@ func TestCancel(t *testing.T) {
 	t.Run("a wait that times out leaves the job alone", func(t *testing.T) {
 		s := newScripted(backend.CPU, 1)
 		release := make(chan struct{})
-		s.script = func(context.Context, *backend.Task) error { <-release; return nil }
+		s.script = func(context.Context, *backend.Partition) error { <-release; return nil }
 		b := newBench(t, Config{Providers: []backend.Provider{s}})
 		j := b.start(t, 1, any1())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -159,8 +159,8 @@ func TestCancel(t *testing.T) {
 func TestRowsAreReleasedBeforeTheEnd(t *testing.T) {
 	s := newScripted(backend.CPU, 1)
 	release := make(chan struct{})
-	s.script = func(_ context.Context, task *backend.Task) error {
-		task.RowsRead()
+	s.script = func(_ context.Context, partition *backend.Partition) error {
+		partition.RowsRead()
 		<-release
 		return nil
 	}
@@ -180,9 +180,9 @@ func TestRowsAreReleasedBeforeTheEnd(t *testing.T) {
 func TestStagesOfEachPartition(t *testing.T) {
 	s := newScripted(backend.CPU, 1)
 	var calls atomic.Int64
-	s.script = func(_ context.Context, task *backend.Task) error {
-		task.Stage("sums", float64(calls.Add(1)))
-		task.Stage("sums", 0.5)
+	s.script = func(_ context.Context, partition *backend.Partition) error {
+		partition.Stage("sums", float64(calls.Add(1)))
+		partition.Stage("sums", 0.5)
 		return nil
 	}
 	b := newBench(t, Config{Providers: []backend.Provider{s}, Workers: 1})
@@ -196,7 +196,7 @@ func TestStagesOfEachPartition(t *testing.T) {
 func TestPrioritiesOrderTheQueue(t *testing.T) {
 	s := newScripted(backend.CPU, 1)
 	hold := make(chan struct{})
-	s.script = func(context.Context, *backend.Task) error { <-hold; return nil }
+	s.script = func(context.Context, *backend.Partition) error { <-hold; return nil }
 	b := newBench(t, Config{Providers: []backend.Provider{s}})
 	jobs := []*Job{b.start(t, 1, any1())}
 	<-s.begun // the only worker is busy, so what follows waits in the queue
@@ -274,10 +274,10 @@ func TestWaitersDoNotShareTheirProofs(t *testing.T) {
 
 // Rows that a device has read may be read again until WaitRows has said that
 // they are not read any more.
-func TestRowsAgain(t *testing.T) {
+func TestRowsNeeded(t *testing.T) {
 	s := newScripted(backend.CUDA, 1)
 	hold := make(chan struct{})
-	s.script = func(context.Context, *backend.Task) error { <-hold; return nil }
+	s.script = func(context.Context, *backend.Partition) error { <-hold; return nil }
 	b := newBench(t, Config{Providers: []backend.Provider{s}})
 	j := b.start(t, 2, any1())
 	first, second := <-s.begun, <-s.begun
@@ -287,19 +287,19 @@ func TestRowsAgain(t *testing.T) {
 		require.ErrorIs(t, j.WaitRows(ended), context.Canceled)
 	}
 	unread()
-	require.True(t, first.RowsAgain(), "they have not been read yet")
+	require.True(t, first.RowsNeeded(), "they have not been read yet")
 	first.RowsRead()
 	first.RowsRead()
 	unread()
 	second.RowsRead()
-	require.True(t, first.RowsAgain())
+	require.True(t, first.RowsNeeded())
 	unread()
-	require.True(t, second.RowsAgain())
+	require.True(t, second.RowsNeeded())
 	second.RowsRead()
 	unread()
 	first.RowsRead()
 	require.NoError(t, j.WaitRows(soon(t)))
-	require.False(t, first.RowsAgain())
+	require.False(t, first.RowsNeeded())
 	close(hold)
 	_, err := j.Wait(soon(t))
 	require.NoError(t, err)

@@ -28,7 +28,7 @@ type DeviceMetrics struct {
 	Carried  int    // partitions in the hands of workers
 	Moved    uint64 // partitions given to another device when this one was lost
 	Outcomes map[Outcome]uint64
-	Stages   map[string]StageMetrics // by the names of Job.Stages, and StageQueue
+	Stages   map[string]StageMetrics // by the names of backend.Stages
 }
 
 // StageMetrics sum up how often a stage was gone through and how long it took.
@@ -36,9 +36,6 @@ type StageMetrics struct {
 	Count   uint64
 	Seconds float64
 }
-
-// StageQueue is the stage that a partition waits for a worker in.
-const StageQueue = "queue"
 
 // Outcome is how a partition ended.
 type Outcome string
@@ -118,7 +115,7 @@ func (d *device) metrics() DeviceMetrics {
 	// Read before the load, so that what moves on meanwhile is not counted as
 	// carried twice.
 	waiting := d.queue.Len()
-	m := DeviceMetrics{Info: d.infoNow(), Waiting: waiting, Carried: max(int(d.load.Load())-waiting, 0)}
+	m := DeviceMetrics{Info: d.infoNow(), Waiting: waiting, Carried: max(int(d.backlog.Load())-waiting, 0)}
 	m.Workers, m.Moved = d.pool.Live(), d.counters.moved.Load()
 	if opened := d.opened.Load(); opened != nil && !d.isClosed() {
 		if reporter, reports := (*opened).(backend.Reporter); reports {

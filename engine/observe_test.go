@@ -27,7 +27,7 @@ func TestOutcomesAreCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScripted(backend.CPU, 1)
-			s.script = func(context.Context, *backend.Task) error { return c.fail }
+			s.script = func(context.Context, *backend.Partition) error { return c.fail }
 			b := newBench(t, Config{Providers: []backend.Provider{s}})
 			_, err := b.start(t, 1, any1()).Wait(soon(t))
 			require.ErrorIs(t, err, c.fail)
@@ -43,7 +43,7 @@ func TestOutcomesAreCounted(t *testing.T) {
 	t.Run("partitions that a failing one stopped are cancelled, running or waiting", func(t *testing.T) {
 		s := newScripted(backend.CPU, 1)
 		running := make(chan struct{})
-		s.script = func(ctx context.Context, _ *backend.Task) error {
+		s.script = func(ctx context.Context, _ *backend.Partition) error {
 			select {
 			case running <- struct{}{}: // the second of them
 				return errScripted
@@ -71,7 +71,7 @@ func TestMetricsOfNow(t *testing.T) {
 	assert.Equal(t, 2, m.Devices[0].Workers)
 	assert.Equal(t, 3, m.Devices[0].Waiting)
 	assert.Equal(t, 2, m.Devices[0].Carried)
-	assert.EqualValues(t, 2, m.Devices[0].Stages[StageQueue].Count)
+	assert.EqualValues(t, 2, m.Devices[0].Stages[backend.StageQueue].Count)
 	j.Cancel()
 	_, err := j.Wait(soon(t))
 	require.ErrorIs(t, err, ErrCancelled)
@@ -81,8 +81,8 @@ func TestMetricsOfNow(t *testing.T) {
 func TestTimelineOfAnEngine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.json")
 	s := newScripted(backend.CPU, 1)
-	s.script = func(_ context.Context, task *backend.Task) error {
-		task.Stage("sums", 0.001)
+	s.script = func(_ context.Context, partition *backend.Partition) error {
+		partition.Stage("sums", 0.001)
 		return nil
 	}
 	e, err := New(Config{Providers: []backend.Provider{s}, Timeline: path})

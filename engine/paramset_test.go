@@ -16,7 +16,7 @@ func TestParameterSets(t *testing.T) {
 	t.Run("a handle is refused after its last release, and jobs keep the set", func(t *testing.T) {
 		s := newScripted(backend.CPU, 1)
 		hold := make(chan struct{})
-		s.script = func(context.Context, *backend.Task) error { <-hold; return nil }
+		s.script = func(context.Context, *backend.Partition) error { <-hold; return nil }
 		b := newBench(t, Config{Providers: []backend.Provider{s}})
 		require.NoError(t, b.set.Retain())
 		j := b.start(t, 1, any1())

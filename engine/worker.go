@@ -19,8 +19,8 @@ func (d *device) carry(worker int, p *partition) {
 	track := d.tracks.Track(timeline.Host, fmt.Sprintf("worker %d", worker+1))
 	start := time.Now()
 	p.timeline = &timeline.Partition{Track: track, Job: p.job.id, Index: p.index}
-	p.timeline.SpanIn(d.waits, StageQueue, p.queued, start)
-	d.counters.stage(StageQueue, start.Sub(p.queued).Seconds())
+	p.timeline.SpanIn(d.waits, backend.StageQueue, p.queued, start)
+	d.counters.stage(backend.StageQueue, start.Sub(p.queued).Seconds())
 	proof, err := d.prove(p)
 	p.timeline.Span("partition", start, time.Now())
 	if d.moveOn(p, err) {
@@ -81,11 +81,11 @@ func (d *device) sums(ctx context.Context, p *partition) (*groth16.Sums, error) 
 	if err != nil {
 		return nil, err
 	}
-	return dev.Prove(ctx, &backend.Task{
+	return dev.Prove(ctx, &backend.Partition{
 		Params:     p.job.set.params,
 		Assignment: p.in.Assignment,
 		RowsRead:   p.rowsRead,
-		RowsAgain:  p.rowsAgain,
+		RowsNeeded: p.rowsNeeded,
 		Stage:      p.stageEnded,
 		Timeline:   p.timeline,
 	})
@@ -115,11 +115,11 @@ func (p *partition) selfCheck(set *paramSet, proof *Proof) error {
 		return err
 	}
 	err = key.Verify(p.in.Assignment.Inputs, proof)
-	p.stageEnded("self-check", time.Since(start).Seconds())
+	p.stageEnded(backend.StageSelfCheck, time.Since(start).Seconds())
 	if errors.Is(err, groth16.ErrProofInvalid) {
-		// The rows were given back when they had been read.
-		const rowsReadable = false
-		return fmt.Errorf("%w: %w", ErrUnsatisfied, groth16.Explain(err, p.in.Assignment, rowsReadable))
+		// A and B may have been freed since they were read.
+		const readRows = false
+		return fmt.Errorf("%w: %w", ErrUnsatisfied, groth16.Explain(err, p.in.Assignment, readRows))
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/libcuzk/libcuzk/engine/cpu"
+	"github.com/libcuzk/libcuzk/engine/backend"
 )
 
 // table prints a markdown table, a row as soon as it is known.
@@ -45,16 +45,14 @@ func (t *table) footnotes() error {
 	return err
 }
 
-// stageOrder is the order in which back ends go through their stages.
-var stageOrder = []string{"claim", "upload", "compute", "finish", cpu.StageQuotient, cpu.StageClassify, cpu.StageSums, "self-check"}
-
 func (m *measurement) stageText() string {
+	order := backend.Stages()
 	names := make([]string, 0, len(m.stages))
 	for name := range m.stages {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		if d := slices.Index(stageOrder, a) - slices.Index(stageOrder, b); d != 0 {
+		if d := slices.Index(order, a) - slices.Index(order, b); d != 0 {
 			return d
 		}
 		return strings.Compare(a, b)

@@ -41,34 +41,35 @@ type Device interface {
 	// device may evict and reload it. Loading the same p again costs nothing.
 	Load(ctx context.Context, p *srs.Params) error
 
-	// Drop forgets p once the tasks that use it have ended. It does not wait.
+	// Drop forgets p once the partitions that use it have ended. It does not wait.
 	Drop(p *srs.Params)
 
-	// Prove computes the five sums of one task. It returns ctx.Err() soon
-	// after ctx ends, and no longer reads the task's memory once it returned.
-	Prove(ctx context.Context, t *Task) (*groth16.Sums, error)
+	// Prove computes the five sums of one partition. Soon after ctx ends it
+	// returns context.Cause(ctx). Once it has returned, it reads none of the
+	// partition's memory.
+	Prove(ctx context.Context, p *Partition) (*groth16.Sums, error)
 
-	// Close waits for running tasks and gives everything back.
+	// Close waits for running partitions and gives everything back.
 	Close() error
 }
 
-// Task is one partition for a Device. The assignment has been validated
-// against the parameters: sizes, densities and popcounts fit. Scalars have
-// not been checked; a Device finds those not below the modulus while it reads
-// them and fails with groth16.ErrScalarRange.
-type Task struct {
+// Partition is one partition for a Device. Its assignment has been validated
+// against the parameter set: sizes, densities and popcounts fit. Scalars have
+// not been checked: the Device checks them while it reads them, and fails with
+// groth16.ErrScalarRange if one is not below the modulus.
+type Partition struct {
 	Params     *srs.Params
 	Assignment *groth16.Assignment
 
-	// RowsRead is called exactly once, when A and B are no longer read, or
-	// when Prove is about to return without having read them.
+	// RowsRead is called when A and B are no longer read. Only the first call
+	// counts, and when Prove returns none is needed: the caller knows then.
 	RowsRead func()
 
-	// RowsAgain is called after RowsRead by a device that was lost, or had no
-	// memory for a launch, to read A and B anew. False: the caller may have got
-	// them back, nothing of them can be read. True: RowsRead has to be called
-	// once more. Nil is always false.
-	RowsAgain func() bool
+	// RowsNeeded asks for A and B again, to run the partition once more after
+	// the device was lost or had no memory for a launch. True means that A and B
+	// may be read, and that the next call of RowsRead counts again. False means
+	// that the caller may have freed them. Nil is always false.
+	RowsNeeded func() bool
 
 	// Stage reports the duration of a named stage when it ends; may be called
 	// from any goroutine. Never nil.
@@ -112,8 +113,8 @@ type Stats struct {
 	HostSetBytes uint64
 
 	UploadedBytes uint64 // copied to the device
-	Streamed      uint64 // tasks whose set was read from host memory
-	Retries       uint64 // tasks run again after the device was lost
+	Streamed      uint64 // partitions whose set was read from host memory
+	Retries       uint64 // partitions run again after the device was lost
 	Resets        uint64 // times the device was lost and its context made anew
 }
 

@@ -23,7 +23,7 @@ func (w watched) Open(ordinal int) (backend.Device, error) {
 
 type watchedDevice struct{ backend.Device }
 
-func (w watchedDevice) Prove(ctx context.Context, t *backend.Task) (*groth16.Sums, error) {
+func (w watchedDevice) Prove(ctx context.Context, t *backend.Partition) (*groth16.Sums, error) {
 	sums, err := w.Device.Prove(ctx, t)
 	fmt.Printf("%s: %d rows, error %v\n", w.Info().Backend, len(t.Assignment.A), err)
 	return sums, err

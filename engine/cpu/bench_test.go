@@ -56,11 +56,11 @@ func benchmarkProof(b *testing.B, params *srs.Params, file *gv.File, options cpu
 	require.NoError(b, err)
 
 	stages := map[string]float64{}
-	task := &backend.Task{Params: params, Assignment: &file.Assignment, RowsRead: func() {},
+	partition := &backend.Partition{Params: params, Assignment: &file.Assignment, RowsRead: func() {},
 		Stage: func(name string, seconds float64) { stages[name] += seconds }}
 	start, cpuStart := time.Now(), cpuSeconds()
 	for b.Loop() {
-		sums, err := d.Prove(b.Context(), task)
+		sums, err := d.Prove(b.Context(), partition)
 		require.NoError(b, err)
 		proof, err := groth16.Assemble(params.VerifyingKey(), sums, &file.R, &file.S)
 		require.NoError(b, err)
@@ -68,7 +68,7 @@ func benchmarkProof(b *testing.B, params *srs.Params, file *gv.File, options cpu
 	}
 	rest := time.Since(start).Seconds()
 	b.ReportMetric(1000*(cpuSeconds()-cpuStart)/float64(b.N), "cpu-ms")
-	for _, name := range []string{cpu.StageQuotient, cpu.StageClassify, cpu.StageSums} {
+	for _, name := range []string{backend.StageQuotient, backend.StageClassify, backend.StageSums} {
 		b.ReportMetric(1000*stages[name]/float64(b.N), fmt.Sprintf("%s-ms", name))
 		rest -= stages[name]
 	}

@@ -96,16 +96,16 @@ type Device struct {
 	closed  bool                     // guarded by mu
 	plans   map[int]*planEntry       // by domain size; guarded by mu
 	loaded  map[*srs.Params]struct{} // guarded by mu
-	running sync.WaitGroup           // tasks; Add is under mu, while not closed
+	running sync.WaitGroup           // partitions; Add is under mu, while not closed
 }
 
 // planEntry is a plan and who needs it.
 type planEntry struct {
-	once  sync.Once
-	plan  ntt.Plan
-	err   error
-	tasks int                      // guarded by Device.mu
-	sets  map[*srs.Params]struct{} // loaded sets that used it; guarded by Device.mu
+	once    sync.Once
+	plan    ntt.Plan
+	err     error
+	running int                      // guarded by Device.mu
+	sets    map[*srs.Params]struct{} // loaded sets that used it; guarded by Device.mu
 }
 
 // PeakBytes is the most memory, outside the Go heap and beside the parameters'
@@ -187,7 +187,7 @@ func (d *Device) begin(p *srs.Params) (done func(), err error) {
 	d.running.Add(1)
 	return func() {
 		defer d.running.Done()
-		// Only closing the file can fail, after the last reference: the task
+		// Only closing the file can fail, after the last reference: the partition
 		// has what it came for.
 		_ = p.Release()
 	}, nil
@@ -202,7 +202,7 @@ func (d *Device) plan(p *srs.Params, m int) (plan ntt.Plan, done func(), err err
 		e = &planEntry{sets: map[*srs.Params]struct{}{}}
 		d.plans[m] = e
 	}
-	e.tasks++
+	e.running++
 	if _, ok := d.loaded[p]; ok {
 		e.sets[p] = struct{}{}
 	}
@@ -211,7 +211,7 @@ func (d *Device) plan(p *srs.Params, m int) (plan ntt.Plan, done func(), err err
 	done = func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		e.tasks--
+		e.running--
 		d.tidyLocked()
 	}
 	e.once.Do(func() { e.plan, e.err = d.newPlan(&d.pool, m) })
@@ -227,7 +227,7 @@ func (d *Device) plan(p *srs.Params, m int) (plan ntt.Plan, done func(), err err
 func (d *Device) tidyLocked() {
 	for m, e := range d.plans {
 		// A plan that could not be made is forgotten too, to be tried again.
-		if e.tasks > 0 || len(e.sets) > 0 && e.err == nil {
+		if e.running > 0 || len(e.sets) > 0 && e.err == nil {
 			continue
 		}
 		delete(d.plans, m)

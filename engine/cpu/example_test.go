@@ -35,7 +35,7 @@ func Example() {
 	if err := d.Load(ctx, params); err != nil {
 		log.Fatal(err)
 	}
-	sums, err := d.Prove(ctx, &backend.Task{
+	sums, err := d.Prove(ctx, &backend.Partition{
 		Params:     params,
 		Assignment: &f.Assignment,
 		RowsRead:   func() { fmt.Println("A and B are free") },

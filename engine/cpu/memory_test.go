@@ -38,7 +38,7 @@ func TestMemoryOfAJob(t *testing.T) {
 			const m = rows
 			atMost(t, tables, tableBytes*m, "tables")
 
-			_, err = d.Prove(t.Context(), &backend.Task{Params: params, Assignment: circuit.Assignment(),
+			_, err = d.Prove(t.Context(), &backend.Partition{Params: params, Assignment: circuit.Assignment(),
 				RowsRead: func() {}, Stage: func(string, float64) {}})
 			require.NoError(t, err)
 			v := len(circuit.Assignment().Aux) + inputs
@@ -88,7 +88,7 @@ func TestMemoryDoesNotGrowWithTheVarietyOfWitnesses(t *testing.T) {
 			a.Aux[dense+i].SetOne()
 		}
 		copy(a.Aux, aux[:dense])
-		_, err := d.Prove(t.Context(), &backend.Task{Params: params, Assignment: &a,
+		_, err := d.Prove(t.Context(), &backend.Partition{Params: params, Assignment: &a,
 			RowsRead: func() {}, Stage: func(string, float64) {}})
 		require.NoError(t, err)
 	}

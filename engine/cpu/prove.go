@@ -19,39 +19,30 @@ import (
 	"github.com/libcuzk/libcuzk/internal/par"
 )
 
-// Names of the stages that Prove reports.
-const (
-	StageQuotient = "quotient" // the coefficients of h
-	StageClassify = "classify" // zero, one and other scalars of the witness
-	StageSums     = "sums"     // all five sums
-)
-
 // Prove implements backend.Device.
-func (d *Device) Prove(ctx context.Context, t *backend.Task) (*groth16.Sums, error) {
-	read := onceFunc(t.RowsRead)
-	defer read()
-	done, err := d.begin(t.Params)
+func (d *Device) Prove(ctx context.Context, p *backend.Partition) (*groth16.Sums, error) {
+	done, err := d.begin(p.Params)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	points, err := t.Params.Points(ctx)
+	points, err := p.Params.Points(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cpu: points: %w", err)
 	}
 
-	h, err := hostmem.Get[msm.Scalar](&d.pool, groth16.Domain(len(t.Assignment.A)))
+	h, err := hostmem.Get[msm.Scalar](&d.pool, groth16.Domain(len(p.Assignment.A)))
 	if err != nil {
 		return nil, fmt.Errorf("cpu: coefficients of h: %w", err)
 	}
 	defer h.Release()
-	if err := timed(t, StageQuotient, func() error { return d.quotient(ctx, t, read, h.Data) }); err != nil {
+	if err := timed(p, backend.StageQuotient, func() error { return d.quotient(ctx, p, h.Data) }); err != nil {
 		return nil, err
 	}
 
 	var w *witness
-	if err := timed(t, StageClassify, func() (err error) {
-		w, err = classify(ctx, &d.pool, d.workers, t.Assignment)
+	if err := timed(p, backend.StageClassify, func() (err error) {
+		w, err = classify(ctx, &d.pool, d.workers, p.Assignment)
 		return err
 	}); err != nil {
 		return nil, err
@@ -59,39 +50,27 @@ func (d *Device) Prove(ctx context.Context, t *backend.Task) (*groth16.Sums, err
 	defer w.release()
 
 	var sums *groth16.Sums
-	err = timed(t, StageSums, func() (err error) {
+	err = timed(p, backend.StageSums, func() (err error) {
 		sums, err = d.sums(ctx, points, h.Data, w)
 		return err
 	})
 	return sums, err
 }
 
-// onceFunc returns a function that calls f the first time it is called. Only
-// for one goroutine.
-func onceFunc(f func()) func() {
-	return func() {
-		if f != nil {
-			g := f
-			f = nil
-			g()
-		}
-	}
-}
-
-func timed(t *backend.Task, stage string, do func() error) error {
+func timed(p *backend.Partition, stage string, do func() error) error {
 	start := time.Now()
 	err := do()
-	t.Stage(stage, time.Since(start).Seconds())
+	p.Stage(stage, time.Since(start).Seconds())
 	return err
 }
 
-func (d *Device) quotient(ctx context.Context, t *backend.Task, read func(), h []msm.Scalar) error {
-	plan, done, err := d.plan(t.Params, len(h))
+func (d *Device) quotient(ctx context.Context, p *backend.Partition, h []msm.Scalar) error {
+	plan, done, err := d.plan(p.Params, len(h))
 	if err != nil {
 		return err
 	}
 	defer done()
-	err = plan.Quotient(ctx, d.workers, t.Assignment.A, t.Assignment.B, read, h)
+	err = plan.Quotient(ctx, d.workers, p.Assignment.A, p.Assignment.B, p.RowsRead, h)
 	var bad *ntt.RangeError
 	if errors.As(err, &bad) {
 		return fmt.Errorf("cpu: %w: %s[%d]", groth16.ErrScalarRange, bad.Vector, bad.Index)

@@ -84,7 +84,7 @@ func (p *Params) loadTiles(ctx context.Context, points *Points) error {
 	if failure != nil {
 		return failure
 	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 func (p *Params) tiles() []tile {

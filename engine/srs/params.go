@@ -130,7 +130,7 @@ func (p *Params) beginLoading(ctx context.Context) (done func(), err error) {
 		}, nil
 	case <-ctx.Done():
 		_ = p.Release()
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 }
 

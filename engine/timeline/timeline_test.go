@@ -38,7 +38,7 @@ func named(events []object, name string) (found []object) {
 	return found
 }
 
-func TestSpansOfATask(t *testing.T) {
+func TestSpansOfAPartition(t *testing.T) {
 	d := DeviceOf("test", 0, "spans")
 	events := recorded(t, func() {
 		partition := &Partition{Track: d.Track(Host, "worker 1"), Job: 7, Index: 2}

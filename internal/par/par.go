@@ -40,7 +40,7 @@ func For(ctx context.Context, workers, n int, do func(i int) error) error {
 			if i >= n {
 				return
 			}
-			if err := ctx.Err(); err != nil {
+			if err := context.Cause(ctx); err != nil {
 				fail(err)
 				return
 			}

@@ -23,7 +23,7 @@ import (
 type watched struct {
 	*cuda.Provider
 	devices  [mostCards]atomic.Pointer[watchedDevice] // by ordinal, as opened last
-	rowsRead atomic.Pointer[func(*backend.Task)]      // called after a task's RowsRead; nil: nothing
+	rowsRead atomic.Pointer[func(*backend.Partition)] // called after a partition's RowsRead; nil: nothing
 }
 
 func (w *watched) Open(ordinal int) (backend.Device, error) {
@@ -43,7 +43,7 @@ type watchedDevice struct {
 
 func (d *watchedDevice) Stats() backend.Stats { return d.Device.(backend.Reporter).Stats() }
 
-func (d *watchedDevice) Prove(ctx context.Context, t *backend.Task) (*groth16.Sums, error) {
+func (d *watchedDevice) Prove(ctx context.Context, t *backend.Partition) (*groth16.Sums, error) {
 	told := *t
 	told.RowsRead = func() {
 		t.RowsRead()

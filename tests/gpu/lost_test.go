@@ -142,12 +142,12 @@ func (r *rig) loseCard(c *circuit, f fault) (gone bool) {
 	before := r.Metrics().Devices
 	kept := c.partition(1)
 	a := *kept.Assignment
-	a.A = append(a.A[:0:0], a.A...) // rows by which its task is known
+	a.A = append(a.A[:0:0], a.A...) // rows by which its partition is known
 	kept.Assignment = &a
 	read, release := make(chan struct{}), make(chan struct{})
 	var once atomic.Bool
-	hook := func(task *backend.Task) {
-		if unsafe.SliceData(task.Assignment.A) == unsafe.SliceData(a.A) && once.CompareAndSwap(false, true) {
+	hook := func(partition *backend.Partition) {
+		if unsafe.SliceData(partition.Assignment.A) == unsafe.SliceData(a.A) && once.CompareAndSwap(false, true) {
 			close(read)
 			<-release
 		}

@@ -128,7 +128,7 @@ func Check(t *testing.T, d backend.Device, c Circuit) bool {
 	defer d.Drop(params)
 
 	read := 0
-	sums, err := d.Prove(t.Context(), &backend.Task{
+	sums, err := d.Prove(t.Context(), &backend.Partition{
 		Params: params, Assignment: circuit.Assignment(),
 		RowsRead: func() { read++ },
 		Stage:    func(string, float64) {},

@@ -74,7 +74,7 @@ func (p partition) prove(d backend.Device) error {
 		return fmt.Errorf("load: %w", err)
 	}
 	read := 0
-	sums, err := d.Prove(ctx, &backend.Task{
+	sums, err := d.Prove(ctx, &backend.Partition{
 		Params: p.params, Assignment: &p.file.Assignment,
 		RowsRead: func() { read++ },
 		Stage:    func(string, float64) {},

@@ -34,7 +34,7 @@ func reduce[A, P, J any, PJ Jacobian[A, J]](ctx context.Context, ws *workspace[A
 		segments[i] = segment{first: uint32(i * length), run: unset, total: unset, slot: curve.Ref(ws.slots + 3*i)}
 	}
 	for j := length - 1; j >= -1; j-- {
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		ws.advance(segments, j)

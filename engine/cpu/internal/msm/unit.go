@@ -157,7 +157,7 @@ func (s *Sum[A, P, J, PJ]) tileWindows(ctx context.Context, ws *workspace[A, P],
 		if len(ws.refs) < chunkRefs/2 && w < count-1 {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		ws.sumRuns(ws.runs)
@@ -232,7 +232,7 @@ func (s *Sum[A, P, J, PJ]) doOnes(ctx context.Context, lo, hi int) error {
 
 	// A chunk has chunkRefs operands, the states among them.
 	for tile := min(chunkRefs-states, hi-lo); lo < hi; lo += tile {
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		n := min(tile, hi-lo)

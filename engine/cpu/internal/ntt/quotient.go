@@ -43,7 +43,7 @@ type Plan interface {
 	// in natural order. a and b have at most m rows; rowsRead is called as
 	// soon as they are no longer read, or before an error is returned.
 	//
-	// Errors: *RangeError, ctx.Err(), no memory.
+	// Errors: *RangeError, context.Cause(ctx), hostmem.ErrNoMemory.
 	Quotient(ctx context.Context, workers int, a, b []fr.Element, rowsRead func(), h []Scalar) error
 
 	// Close gives the tables back.
