@@ -17,8 +17,8 @@ type (
 	densityC    = C.struct_cuzkc_density
 )
 
-// firstAssignment is sizeof(cuzk_assignment) in ABI 1.0.
-const firstAssignment = 144
+// assignmentBytesABI1 is sizeof(cuzk_assignment) in ABI 1.0.
+const assignmentBytesABI1 = 144
 
 // Largest counts that are looked at. Rows: the header's limit. Variables: a
 // parameter file counts in 32 bits.
@@ -27,13 +27,13 @@ const (
 	maxVariables = 1<<32 - 1
 )
 
-// partitions converts the arrays of cuzk_job_start. Nothing is copied but the
-// structs, r and s. nameOf is what to call an element in messages.
-func partitions(nameOf func(uint64) string, first address, count uint64, r, s address) ([]engine.Partition, error) {
+// jobPartitions converts the arrays of cuzk_job_start. nameOf is what to call an
+// element of assignments in messages.
+func jobPartitions(nameOf func(uint64) string, assignments address, count uint64, b blinding) ([]engine.Partition, error) {
 	if count == 0 {
 		return nil, nil
 	}
-	stride, err := structSize[assignmentC](nameOf(0), first, firstAssignment)
+	stride, err := structSize[assignmentC](nameOf(0), assignments, assignmentBytesABI1)
 	if err != nil {
 		return nil, err
 	}
@@ -41,29 +41,44 @@ func partitions(nameOf func(uint64) string, first address, count uint64, r, s ad
 	if count > maxBytes/uint64(stride) {
 		return nil, refuse(errSize, "count is %d: that many assignments do not fit in the address space", count)
 	}
-	rs, err := array[fr.Element]("r", r, count)
-	if err != nil {
-		return nil, err
-	}
-	ss, err := array[fr.Element]("s", s, count)
-	if err != nil {
-		return nil, err
-	}
-	var parts []engine.Partition // grows as it goes: count may be garbage
-	for i := range count {
+	return partitions(count, b, func(i uint64) (*groth16.Assignment, error) {
 		name := nameOf(i)
-		c, err := readStruct[assignmentC](name, first+address(i)*address(stride), firstAssignment)
+		c, err := readStruct[assignmentC](name, assignments+address(i)*address(stride), assignmentBytesABI1)
 		if err != nil {
 			return nil, err
 		}
 		if uintptr(c.struct_size) != stride {
 			return nil, refuse(errStructSize, "%s.struct_size is %d, expected %d as in %s", name, c.struct_size, stride, nameOf(0))
 		}
-		a, err := assignmentOf(name, &c)
+		return assignmentOf(name, &c)
+	})
+}
+
+// blinding is where the host has the blinding scalars of its partitions, and
+// what the header calls the two arrays.
+type blinding struct {
+	r, s         address
+	rName, sName string
+}
+
+// partitions makes count partitions, each of an assignment with its r and s.
+// Nothing is copied but r, s and the structs.
+func partitions(count uint64, b blinding, assignment func(i uint64) (*groth16.Assignment, error)) ([]engine.Partition, error) {
+	r, err := array[fr.Element](b.rName, b.r, count)
+	if err != nil {
+		return nil, err
+	}
+	s, err := array[fr.Element](b.sName, b.s, count)
+	if err != nil {
+		return nil, err
+	}
+	var parts []engine.Partition // grows as it goes: count may be garbage
+	for i := range count {
+		a, err := assignment(i)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, engine.Partition{Assignment: a, R: rs[i], S: ss[i]})
+		parts = append(parts, engine.Partition{Assignment: a, R: r[i], S: s[i]})
 	}
 	return parts, nil
 }

@@ -13,8 +13,8 @@ import (
 
 type deviceInfoC = C.cuzk_device_info
 
-// firstDeviceInfo is sizeof(cuzk_device_info) in ABI 1.0.
-const firstDeviceInfo = 680
+// deviceInfoBytesABI1 is sizeof(cuzk_device_info) in ABI 1.0.
+const deviceInfoBytesABI1 = 680
 
 //export cuzkgoDeviceCount
 func cuzkgoDeviceCount(packed C.uintptr_t) C.cuzk_status {
@@ -36,7 +36,7 @@ func cuzkgoDeviceCount(packed C.uintptr_t) C.cuzk_status {
 func cuzkgoDeviceGetInfo(packed C.uintptr_t) C.cuzk_status {
 	return call("cuzk_device_get_info", func() error {
 		args := arguments[C.struct_cuzkc_device_get_info_args](packed)
-		size, err := structSize[deviceInfoC]("out", args.out, firstDeviceInfo)
+		size, err := structSize[deviceInfoC]("out", args.out, deviceInfoBytesABI1)
 		if err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func toMutate(tb testing.TB, f *gv.File) *assignmentC {
 		return densityC{words: addressOf(guarded(tb, d.Words, len(d.Words))), bit_len: sizeT(d.Len), popcount: sizeT(d.Popcount)}
 	}
 	return &assignmentC{
-		struct_size: firstAssignment,
+		struct_size: assignmentBytesABI1,
 		a:           scalars(a.A, rows), b: scalars(a.B, rows), num_rows: sizeT(len(a.A)),
 		inputs: scalars(a.Inputs, len(a.Inputs)), num_inputs: sizeT(len(a.Inputs)),
 		aux: scalars(a.Aux, len(a.Aux)), num_aux: sizeT(len(a.Aux)),
@@ -111,9 +111,11 @@ func FuzzAssignment(f *testing.F) {
 
 	file, err := gv.Read(filepath.Join(goldenDir, "two.gv"))
 	require.NoError(f, err)
-	set, err := openSRS(filepath.Join(goldenDir, "two.params"), engine.SRSOptions{})
+	h, err := openSRS(filepath.Join(goldenDir, "two.params"), engine.SRSOptions{})
 	require.NoError(f, err)
-	f.Cleanup(func() { require.NoError(f, set.Release()) })
+	f.Cleanup(func() { require.NoError(f, releaseSRS(h)) })
+	set, err := srsHandles.get(h)
+	require.NoError(f, err)
 	r, s := addressOf(guarded(f, []fr.Element{file.R}, 1)), addressOf(guarded(f, []fr.Element{file.S}, 1))
 
 	f.Fuzz(func(t *testing.T, script []byte) {
@@ -123,7 +125,7 @@ func FuzzAssignment(f *testing.F) {
 		}
 		var proofs []engine.Proof
 		first := addressOf(guarded(t, []assignmentC{*c}, 1))
-		parts, err := partitions(indexed("assignments"), first, 1, r, s)
+		parts, err := jobPartitions(indexed("assignments"), first, 1, blinding{r, s, "r", "s"})
 		if err == nil {
 			var j *job
 			if j, err = startJob(set, parts, engine.DefaultProveOptions()); err == nil {
@@ -137,10 +139,11 @@ func FuzzAssignment(f *testing.F) {
 			require.NoError(t, set.Verify(parts[0].Assignment.Inputs, &proofs[0]))
 		}
 
-		if c.struct_size != firstAssignment {
+		if c.struct_size != assignmentBytesABI1 {
 			return // supraseal's struct has no size
 		}
-		if _, err2 := suprasealPartitions(addressOf(guarded(t, []suprasealAssignmentC{*suprasealForm(c)}, 1)), 1, r, s); err2 != nil {
+		provers := addressOf(guarded(t, []suprasealAssignmentC{*suprasealForm(c)}, 1))
+		if _, err2 := suprasealPartitions(&suprasealProveArgs{provers: provers, count: 1, r: r, s: s}); err2 != nil {
 			require.Equal(t, statusOf(err), statusOf(err2), "%v, but through supraseal %v", err, err2)
 		}
 	})

@@ -38,6 +38,7 @@ func TestHammer(t *testing.T) {
 		})
 	}
 	all.Wait()
+	require.NoError(t, suprasealSets.evict(filepath.Join(goldenDir, "two.params")))
 	assert.Len(t, jobHandles.free, len(jobHandles.slots), "every handle was given back")
 	assert.Len(t, srsHandles.free, len(srsHandles.slots), "every handle was given back")
 }
@@ -46,13 +47,16 @@ func hammer(file *gv.File, proof *groth16.Proof, variant int) error {
 	path := filepath.Join(goldenDir, "two.params")
 	open := suprasealSets.open
 	if variant%3 == 0 {
-		open = func(path string) (*engine.SRS, error) { return openSRS(path, engine.SRSOptions{}) }
+		open = func(path string) (uint64, error) { return openSRS(path, engine.SRSOptions{}) }
 	}
-	set, err := open(path)
+	h, err := open(path)
 	if err != nil {
 		return err
 	}
-	h := srsHandles.add(set)
+	set, err := srsHandles.get(h)
+	if err != nil {
+		return err
+	}
 	j, err := startJob(set, []engine.Partition{{Assignment: &file.Assignment, R: file.R, S: file.S}}, engine.DefaultProveOptions())
 	if err != nil {
 		return err
@@ -63,23 +67,15 @@ func hammer(file *gv.File, proof *groth16.Proof, variant int) error {
 			return err
 		}
 	}
-	if err := releaseSet(h); err != nil {
+	if err := releaseSRS(h); err != nil {
 		return err
 	}
 	err = useJob(jh, proof, file.Proof, variant)
 	last, _, releaseErr := jobHandles.release(jh)
 	if last != nil {
-		last.abandon()
+		last.cancelAndWait()
 	}
 	return errors.Join(err, releaseErr)
-}
-
-func releaseSet(h uint64) error {
-	set, _, err := srsHandles.release(h)
-	if err != nil {
-		return err
-	}
-	return set.Release()
 }
 
 // useJob has the job's proof written to proof, which is guarded memory.

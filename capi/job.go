@@ -102,14 +102,14 @@ func cuzkgoJobRelease(packed C.uintptr_t) C.cuzk_status {
 		if err != nil || !last {
 			return err
 		}
-		j.abandon()
+		j.cancelAndWait()
 		return nil
 	})
 }
 
-// abandon cancels the job and returns once it no longer reads the caller's
-// memory. Its outcome interests nobody any more.
-func (j *job) abandon() {
+// cancelAndWait cancels the job and returns once it no longer reads the caller's
+// memory. Nobody asks for its outcome.
+func (j *job) cancelAndWait() {
 	j.Cancel()
 	<-j.Done()
 }

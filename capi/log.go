@@ -102,35 +102,11 @@ func headerLevel(level slog.Level) int32 {
 	return C.CUZK_LOG_DEBUG
 }
 
-// logHandlers sends records to the callback and, if it is not nil, to second.
+// logHandlers sends records to the callback and, if second is not nil, to
+// second.
 func logHandlers(second slog.Handler) slog.Handler {
 	if second == nil {
 		return logHandler{}
 	}
-	return bothHandlers{logHandler{}, second}
-}
-
-// bothHandlers hands each record to two handlers.
-type bothHandlers [2]slog.Handler
-
-func (b bothHandlers) Enabled(ctx context.Context, level slog.Level) bool {
-	return b[0].Enabled(ctx, level) || b[1].Enabled(ctx, level)
-}
-
-func (b bothHandlers) Handle(ctx context.Context, r slog.Record) error {
-	for _, h := range b {
-		if h.Enabled(ctx, r.Level) {
-			// One that fails does not keep the record from the other.
-			_ = h.Handle(ctx, r.Clone())
-		}
-	}
-	return nil
-}
-
-func (b bothHandlers) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return bothHandlers{b[0].WithAttrs(attrs), b[1].WithAttrs(attrs)}
-}
-
-func (b bothHandlers) WithGroup(name string) slog.Handler {
-	return bothHandlers{b[0].WithGroup(name), b[1].WithGroup(name)}
+	return slog.NewMultiHandler(logHandler{}, second)
 }

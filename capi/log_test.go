@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"strings"
@@ -25,4 +26,20 @@ func TestLogLevels(t *testing.T) {
 		assert.Equal(t, want, headerLevel(level), "%v", level)
 	}
 	assert.False(t, logHandler{}.Enabled(t.Context(), slog.LevelError), "the log is off at first")
+}
+
+func TestASecondHandlerGetsWhatTheCallbackDoesNotWant(t *testing.T) {
+	var text bytes.Buffer
+	noTime := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	second := slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: noTime})
+	log := slog.New(logHandlers(second)) // no callback is set
+	log.Debug("dull")
+	log.With("job", 7).WithGroup("device").Info("proved", "gpu", 0)
+	assert.Equal(t, "level=INFO msg=proved job=7 device.gpu=0\n", text.String())
+	assert.Equal(t, logHandler{}, logHandlers(nil))
 }

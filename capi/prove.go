@@ -18,8 +18,8 @@ type (
 	proveArgs     = C.struct_cuzkc_prove_args
 )
 
-// firstProveOptions is sizeof(cuzk_prove_options) in ABI 1.0.
-const firstProveOptions = 24
+// proveOptionsBytesABI1 is sizeof(cuzk_prove_options) in ABI 1.0.
+const proveOptionsBytesABI1 = 24
 
 //export cuzkgoProvePartition
 func cuzkgoProvePartition(packed C.uintptr_t) C.cuzk_status {
@@ -47,7 +47,7 @@ func start(args *proveArgs, nameOf func(uint64) string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := partitions(nameOf, args.assignments, uint64(args.count), args.r, args.s)
+	parts, err := jobPartitions(nameOf, args.assignments, uint64(args.count), blinding{args.r, args.s, "r", "s"})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func proveOptions(p address) (engine.ProveOptions, error) {
 		return engine.DefaultProveOptions(), nil
 	}
 	var none engine.ProveOptions
-	o, err := readStruct[proveOptionsC]("options", p, firstProveOptions)
+	o, err := readStruct[proveOptionsC]("options", p, proveOptionsBytesABI1)
 	if err != nil {
 		return none, err
 	}

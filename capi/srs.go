@@ -18,12 +18,15 @@ type (
 	srsInfoC    = C.cuzk_srs_info
 )
 
-// Sizes in ABI 1.0 (struct.go).
+// sizeof in ABI 1.0 (struct.go), like the other …BytesABI1.
 const (
-	firstSRSOptions = 16
-	firstSRSInfo    = 64
+	srsOptionsBytesABI1 = 16
+	srsInfoBytesABI1    = 64
 )
 
+// srsHandles has every set that the host has open. References are counted here
+// and nowhere else in this package: cuzk_srs_retain adds one, and so does each
+// handle of supraseal's and each entry of its cache.
 var srsHandles = handleTable[*engine.SRS]{kind: kindSRS}
 
 //export cuzkgoSRSOpen
@@ -41,28 +44,42 @@ func cuzkgoSRSOpen(packed C.uintptr_t) C.cuzk_status {
 		if err != nil {
 			return err
 		}
-		set, err := openSRS(path, opt)
+		h, err := openSRS(path, opt)
 		if err != nil {
 			return err
 		}
-		write(args.out, srsHandles.add(set))
+		write(args.out, h)
 		return nil
 	})
 }
 
-func openSRS(path string, opt engine.SRSOptions) (*engine.SRS, error) {
+// openSRS returns a handle of srsHandles with one reference.
+func openSRS(path string, opt engine.SRSOptions) (uint64, error) {
 	e, err := theEngine()
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return e.OpenSRS(context.Background(), path, opt)
+	set, err := e.OpenSRS(context.Background(), path, opt)
+	if err != nil {
+		return 0, err
+	}
+	return srsHandles.add(set), nil
+}
+
+// releaseSRS gives a reference back, and the set with the last one.
+func releaseSRS(h uint64) error {
+	set, last, err := srsHandles.release(h)
+	if err != nil || !last {
+		return err
+	}
+	return set.Release()
 }
 
 func srsOptions(p address) (engine.SRSOptions, error) {
 	if p == 0 {
 		return engine.SRSOptions{}, nil
 	}
-	o, err := readStruct[srsOptionsC]("options", p, firstSRSOptions)
+	o, err := readStruct[srsOptionsC]("options", p, srsOptionsBytesABI1)
 	if err != nil {
 		return engine.SRSOptions{}, err
 	}
@@ -94,11 +111,7 @@ func cuzkgoSRSRelease(packed C.uintptr_t) C.cuzk_status {
 		if h == 0 {
 			return nil
 		}
-		set, last, err := srsHandles.release(h)
-		if err != nil || !last {
-			return err
-		}
-		return set.Release()
+		return releaseSRS(h)
 	})
 }
 
@@ -110,7 +123,7 @@ func cuzkgoSRSGetInfo(packed C.uintptr_t) C.cuzk_status {
 		if err != nil {
 			return err
 		}
-		size, err := structSize[srsInfoC]("out", args.out, firstSRSInfo)
+		size, err := structSize[srsInfoC]("out", args.out, srsInfoBytesABI1)
 		if err != nil {
 			return err
 		}

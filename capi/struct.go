@@ -19,9 +19,9 @@ type sizeT = C.size_t
 // taken for garbage, before that many bytes are read.
 const maxStructSize = 4096
 
-// structSize returns the checked struct_size of the T at p. first is the size that the
-// struct had in ABI 1.0.
-func structSize[T any](name string, p address, first uintptr) (uintptr, error) {
+// structSize returns the checked struct_size of the T at p. minSize is the size
+// that the struct had in ABI 1.0.
+func structSize[T any](name string, p address, minSize uintptr) (uintptr, error) {
 	if err := checkPointer(name, p); err != nil {
 		return 0, err
 	}
@@ -29,8 +29,8 @@ func structSize[T any](name string, p address, first uintptr) (uintptr, error) {
 	size := *at[uintptr](p)
 	known := unsafe.Sizeof(*new(T))
 	switch {
-	case size < first:
-		return 0, refuse(errStructSize, "%s.struct_size is %d, expected at least %d", name, size, first)
+	case size < minSize:
+		return 0, refuse(errStructSize, "%s.struct_size is %d, expected at least %d", name, size, minSize)
 	case size > maxStructSize || size%alignment != 0:
 		return 0, refuse(errStructSize, "%s.struct_size is %d, expected a multiple of %d up to %d (this library knows %d)",
 			name, size, alignment, maxStructSize, known)
@@ -45,9 +45,9 @@ func structSize[T any](name string, p address, first uintptr) (uintptr, error) {
 
 // readStruct copies what lies at p into the library's idea of the struct. T has
 // no pointers.
-func readStruct[T any](name string, p address, first uintptr) (T, error) {
+func readStruct[T any](name string, p address, minSize uintptr) (T, error) {
 	var v T
-	size, err := structSize[T](name, p, first)
+	size, err := structSize[T](name, p, minSize)
 	if err != nil {
 		return v, err
 	}

@@ -16,7 +16,7 @@ type newerSRSOptions struct {
 
 func TestReadStruct(t *testing.T) {
 	read := func(o *newerSRSOptions) (srsOptionsC, error) {
-		return readStruct[srsOptionsC]("options", addressOf(o), firstSRSOptions)
+		return readStruct[srsOptionsC]("options", addressOf(o), srsOptionsBytesABI1)
 	}
 	sized := func(size int) *newerSRSOptions {
 		o := guarded(t, make([]newerSRSOptions, 1), 1)
@@ -26,17 +26,17 @@ func TestReadStruct(t *testing.T) {
 	}
 
 	t.Run("a caller of the same version is read whole", func(t *testing.T) {
-		o, err := read(sized(firstSRSOptions))
+		o, err := read(sized(srsOptionsBytesABI1))
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, o.flags)
 	})
 	t.Run("a newer caller is accepted while what it added is zero", func(t *testing.T) {
-		o, err := read(sized(firstSRSOptions + 16))
+		o, err := read(sized(srsOptionsBytesABI1 + 16))
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, o.flags)
 	})
 	t.Run("a newer caller that uses what it added is refused", func(t *testing.T) {
-		o := sized(firstSRSOptions + 16)
+		o := sized(srsOptionsBytesABI1 + 16)
 		o.later[15] = 7
 		_, err := read(o)
 		require.ErrorIs(t, err, errStructSize)
@@ -52,8 +52,8 @@ func TestReadStruct(t *testing.T) {
 	})
 	for name, size := range map[string]int{
 		"no size":                   0,
-		"smaller than the first":    firstSRSOptions - 8,
-		"not a multiple of 8 bytes": firstSRSOptions + 4,
+		"smaller than the first":    srsOptionsBytesABI1 - 8,
+		"not a multiple of 8 bytes": srsOptionsBytesABI1 + 4,
 		"garbage":                   1 << 40,
 		"minus one":                 -1,
 	} {
@@ -63,10 +63,10 @@ func TestReadStruct(t *testing.T) {
 		})
 	}
 	t.Run("refused: null and misaligned", func(t *testing.T) {
-		_, err := readStruct[srsOptionsC]("options", 0, firstSRSOptions)
+		_, err := readStruct[srsOptionsC]("options", 0, srsOptionsBytesABI1)
 		require.ErrorIs(t, err, errNull)
 		for _, p := range []address{1, 4, 8*1000 + 7} {
-			_, err = readStruct[srsOptionsC]("options", p, firstSRSOptions)
+			_, err = readStruct[srsOptionsC]("options", p, srsOptionsBytesABI1)
 			require.ErrorIs(t, err, errAlignment)
 		}
 	})
@@ -87,8 +87,8 @@ func TestWriteStruct(t *testing.T) {
 			later uint64
 		}
 		info := guarded(t, make([]newerSRSInfo, 1), 1)
-		info.struct_size = firstSRSInfo + 8
-		size, err := structSize[srsInfoC]("out", addressOf(info), firstSRSInfo)
+		info.struct_size = srsInfoBytesABI1 + 8
+		size, err := structSize[srsInfoC]("out", addressOf(info), srsInfoBytesABI1)
 		require.NoError(t, err)
 		writeStruct(addressOf(info), size, srsInfoC{point_bytes: 9})
 		assert.EqualValues(t, 9, info.point_bytes)
@@ -99,9 +99,9 @@ func TestWriteStruct(t *testing.T) {
 func TestFirstSizes(t *testing.T) {
 	// The first version of each struct is what this library knows until a
 	// field is appended; then the constant stays and this line changes.
-	assert.EqualValues(t, firstSRSOptions, unsafe.Sizeof(srsOptionsC{}))
-	assert.EqualValues(t, firstSRSInfo, unsafe.Sizeof(srsInfoC{}))
-	assert.EqualValues(t, firstAssignment, unsafe.Sizeof(assignmentC{}))
-	assert.EqualValues(t, firstProveOptions, unsafe.Sizeof(proveOptionsC{}))
-	assert.EqualValues(t, firstDeviceInfo, unsafe.Sizeof(deviceInfoC{}))
+	assert.EqualValues(t, srsOptionsBytesABI1, unsafe.Sizeof(srsOptionsC{}))
+	assert.EqualValues(t, srsInfoBytesABI1, unsafe.Sizeof(srsInfoC{}))
+	assert.EqualValues(t, assignmentBytesABI1, unsafe.Sizeof(assignmentC{}))
+	assert.EqualValues(t, proveOptionsBytesABI1, unsafe.Sizeof(proveOptionsC{}))
+	assert.EqualValues(t, deviceInfoBytesABI1, unsafe.Sizeof(deviceInfoC{}))
 }

@@ -8,8 +8,6 @@ import "C"
 import (
 	"context"
 
-	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
-
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 )
@@ -22,7 +20,7 @@ type (
 // suprasealSRS is what a supraseal handle stands for. Every clone is a handle
 // of its own, so that dropping one twice never takes another's.
 type suprasealSRS struct {
-	set  *engine.SRS // one reference for each handle and cache entry
+	srs  uint64 // handle of srsHandles; each suprasealSRS has one reference
 	path string
 }
 
@@ -44,9 +42,9 @@ func cuzkgoSuprasealOpen(packed C.uintptr_t) C.cuzk_status {
 		}
 		s := suprasealSRS{path: path}
 		if args.cache != 0 {
-			s.set, err = suprasealSets.open(s.path)
+			s.srs, err = suprasealSets.open(s.path)
 		} else {
-			s.set, err = openSRS(s.path, engine.SRSOptions{})
+			s.srs, err = openSRS(s.path, engine.SRSOptions{})
 		}
 		if err != nil {
 			return err
@@ -78,7 +76,7 @@ func cuzkgoSuprasealDrop(packed C.uintptr_t) C.cuzk_status {
 		if err != nil {
 			return err
 		}
-		return s.set.Release()
+		return releaseSRS(s.srs)
 	})
 }
 
@@ -90,7 +88,7 @@ func cuzkgoSuprasealClone(packed C.uintptr_t) C.cuzk_status {
 		if err != nil {
 			return err
 		}
-		if err := s.set.Retain(); err != nil {
+		if err := srsHandles.retain(s.srs); err != nil {
 			return err
 		}
 		write(args.handle_out, suprasealHandles.add(s))
@@ -128,7 +126,7 @@ func cuzkgoSuprasealStart(packed C.uintptr_t) C.cuzk_status {
 			return err
 		}
 		if err := j.WaitRows(context.Background()); err != nil {
-			j.abandon()
+			j.cancelAndWait()
 			return err
 		}
 		// A job that failed already is answered here, while the caller still
@@ -154,7 +152,7 @@ func cuzkgoSuprasealFinalize(packed C.uintptr_t) C.cuzk_status {
 			return err
 		}
 		if _, err := array[engine.Proof]("proofs", args.proofs, uint64(j.count)); err != nil {
-			j.abandon()
+			j.cancelAndWait()
 			return err
 		}
 		return j.wait(context.Background(), args.proofs)
@@ -168,7 +166,7 @@ func cuzkgoSuprasealDestroy(packed C.uintptr_t) C.cuzk_status {
 		if err != nil {
 			return err
 		}
-		j.abandon()
+		j.cancelAndWait()
 		return nil
 	})
 }
@@ -180,43 +178,35 @@ func suprasealStart(args *suprasealProveArgs) (*job, error) {
 	if err := checkPointer("srs", args.srs); err != nil {
 		return nil, err
 	}
-	set, err := suprasealHandles.get(*at[uint64](args.srs))
+	s, err := suprasealHandles.get(*at[uint64](args.srs))
 	if err != nil {
 		return nil, err
 	}
-	parts, err := suprasealPartitions(args.provers, uint64(args.count), args.r, args.s)
+	set, err := srsHandles.get(s.srs)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := suprasealPartitions(args)
 	if err != nil {
 		return nil, err
 	}
 	opt := engine.DefaultProveOptions()
 	opt.Device = deviceIndex(args.device)
-	return startJob(set.set, parts, opt)
+	return startJob(set, parts, opt)
 }
 
-func suprasealPartitions(provers address, count uint64, r, s address) ([]engine.Partition, error) {
-	structs, err := array[suprasealAssignmentC]("provers", provers, count)
-	if err != nil {
-		return nil, err
-	}
-	rs, err := array[fr.Element]("r_s", r, count)
-	if err != nil {
-		return nil, err
-	}
-	ss, err := array[fr.Element]("s_s", s, count)
+// suprasealPartitions converts the arrays of supraseal's calls.
+func suprasealPartitions(args *suprasealProveArgs) ([]engine.Partition, error) {
+	count := uint64(args.count)
+	structs, err := array[suprasealAssignmentC]("provers", args.provers, count)
 	if err != nil {
 		return nil, err
 	}
 	nameOf := indexed("provers")
-	var parts []engine.Partition // grows as it goes: count may be garbage
-	for i := range structs {
+	return partitions(count, blinding{args.r, args.s, "r_s", "s_s"}, func(i uint64) (*groth16.Assignment, error) {
 		c := structs[i] // a copy: the caller may write over it meanwhile
-		a, err := suprasealAssignment(nameOf(uint64(i)), &c)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, engine.Partition{Assignment: a, R: rs[i], S: ss[i]})
-	}
-	return parts, nil
+		return suprasealAssignment(nameOf(i), &c)
+	})
 }
 
 // suprasealAssignment is assignmentOf for supraseal's struct.

@@ -8,7 +8,7 @@ import (
 	"github.com/libcuzk/libcuzk/engine"
 )
 
-// maxCachedSets is supraseal's.
+// maxCachedSets is the size of supraseal's own cache.
 const maxCachedSets = 4
 
 // suprasealSets is the cache behind create_SRS with cache set.
@@ -21,84 +21,86 @@ type setCache struct {
 	entries []suprasealSRS // guarded by mu; least recently used first; one reference each
 }
 
-// open returns the set of path with a reference for the caller. No lock is
-// held while the file is read: two threads may read the same one, and the
-// engine shares what they get.
-func (c *setCache) open(path string) (*engine.SRS, error) {
-	if set, err := c.lookup(path); set != nil || err != nil {
-		return set, err
+// open returns a handle of the set of path, with a reference for the caller. No
+// lock is held while the file is read: two threads may read the same one, and
+// the engine shares what they get.
+func (c *setCache) open(path string) (uint64, error) {
+	if h, ok, err := c.lookup(path); ok || err != nil {
+		return h, err
 	}
-	set, err := openSRS(path, engine.SRSOptions{})
+	h, err := openSRS(path, engine.SRSOptions{})
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if err := c.insert(path, set); err != nil {
-		return nil, errors.Join(err, set.Release())
+	if err := c.insert(path, h); err != nil {
+		return 0, errors.Join(err, releaseSRS(h))
 	}
-	return set, nil
+	return h, nil
 }
 
-func (c *setCache) lookup(path string) (*engine.SRS, error) {
+// lookup returns the handle of path with a reference for the caller, if path is
+// in the cache.
+func (c *setCache) lookup(path string) (h uint64, ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := c.indexLocked(path)
 	if i < 0 {
-		return nil, nil
+		return 0, false, nil
 	}
 	entry := c.entries[i]
 	c.entries = append(slices.Delete(c.entries, i, i+1), entry)
-	return entry.set, entry.set.Retain()
+	return entry.srs, true, srsHandles.retain(entry.srs)
 }
 
 // insert adds a set, and releases the one that has to go for it: not under the
-// lock, since to free a set takes its time.
-func (c *setCache) insert(path string, set *engine.SRS) error {
-	oldest, err := c.add(path, set)
-	if oldest == nil {
+// lock, since freeing a set takes long.
+func (c *setCache) insert(path string, h uint64) error {
+	oldest, full, err := c.add(path, h)
+	if err != nil || !full {
 		return err
 	}
-	return oldest.Release()
+	return releaseSRS(oldest)
 }
 
-// add returns the set that has to go, nil for none.
-func (c *setCache) add(path string, set *engine.SRS) (oldest *engine.SRS, err error) {
+// add returns the set that has to go if the cache is full.
+func (c *setCache) add(path string, h uint64) (oldest uint64, full bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.indexLocked(path) >= 0 {
-		return nil, nil // another thread was faster
+		return 0, false, nil // another thread was faster
 	}
-	if err := set.Retain(); err != nil {
-		return nil, err
+	if err := srsHandles.retain(h); err != nil {
+		return 0, false, err
 	}
-	c.entries = append(c.entries, suprasealSRS{set: set, path: path})
+	c.entries = append(c.entries, suprasealSRS{srs: h, path: path})
 	if len(c.entries) <= maxCachedSets {
-		return nil, nil
+		return 0, false, nil
 	}
-	oldest = c.entries[0].set
+	oldest = c.entries[0].srs
 	c.entries = slices.Delete(c.entries, 0, 1)
-	return oldest, nil
+	return oldest, true, nil
 }
 
-// evict gives up the set of path, if it is there.
+// evict releases the set of path, if it is there.
 func (c *setCache) evict(path string) error {
-	set := c.take(path)
-	if set == nil {
+	h, ok := c.take(path)
+	if !ok {
 		return nil
 	}
-	return set.Release()
+	return releaseSRS(h)
 }
 
-// take removes the set of path and returns it, nil for none.
-func (c *setCache) take(path string) *engine.SRS {
+// take removes the set of path from the cache, and returns it if it was there.
+func (c *setCache) take(path string) (h uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := c.indexLocked(path)
 	if i < 0 {
-		return nil
+		return 0, false
 	}
-	set := c.entries[i].set
+	h = c.entries[i].srs
 	c.entries = slices.Delete(c.entries, i, i+1)
-	return set
+	return h, true
 }
 
 func (c *setCache) indexLocked(path string) int {
