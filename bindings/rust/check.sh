@@ -60,6 +60,9 @@ link() {
     unset CUZK_BUILD_DIR
     local test=(cargo test --locked --package cuzk-sys --test link)
     run env CUZK_LIB_DIR="$prefix/lib" "${test[@]}"
+    echo "+ with another archive in its place, that one must be linked:"
+    touch "$prefix/lib/libcuzk.a"
+    env CUZK_LIB_DIR="$prefix/lib" "${test[@]}" 2>&1 | grep "Compiling cuzk-sys"
     run env CUZK_LIB_DIR="$prefix/lib" CUZK_LINK=dynamic "${test[@]}"
     run env CUZK_BUNDLED=0 PKG_CONFIG_PATH="$prefix/lib/pkgconfig" "${test[@]}"
     echo "+ with nothing to find, this must fail:"

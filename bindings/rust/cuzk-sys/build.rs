@@ -13,7 +13,9 @@ const INSTALLED_VERSIONS: std::ops::Range<&str> = "0.1.0".."0.2.0";
 
 /// What the Go sources are, seen from the root of the repository: a change of
 /// any of them builds the library anew.
-const SOURCES: [&str; 6] = ["capi", "cuda", "engine", "include", "go.mod", "go.sum"];
+const SOURCES: [&str; 7] = [
+    "capi", "cuda", "engine", "include", "internal", "go.mod", "go.sum",
+];
 
 fn main() {
     for name in ["CUZK_LIB_DIR", "CUZK_BUNDLED", "CUZK_LINK", "DOCS_RS"] {
@@ -90,7 +92,10 @@ fn link_from(dir: &Path) {
     // For build scripts of crates that depend on this one: DEP_CUZK_LIB_DIR.
     println!("cargo:lib_dir={}", dir.display());
 
-    if dir.join("libcuzk.a").is_file() && !dynamic_wanted {
+    let archive = dir.join("libcuzk.a");
+    if archive.is_file() && !dynamic_wanted {
+        // The archive becomes part of this crate: another one must be linked anew.
+        println!("cargo:rerun-if-changed={}", archive.display());
         println!("cargo:rustc-link-lib=static=cuzk");
         // What Go's runtime takes from the C library; part of libc itself from
         // glibc 2.34 on.

@@ -56,12 +56,15 @@ func built(t *testing.T, what string) string {
 	return filepath.Join(Root(), "build")
 }
 
-// readSources opens what the library is built from, so that the go command,
-// which does not see what a script reads, knows when a cached result is stale.
+// Sources are the files and folders that the library is built and installed from.
+var Sources = []string{"bindings/c", "capi", "cuda", "engine", "go.mod", "go.sum", "include", "internal"}
+
+// readSources looks at all Sources, so that the go command, which does not see
+// what a script reads, knows when a cached result of a test is stale.
 func readSources(t *testing.T) {
 	t.Helper()
-	for _, folder := range []string{"capi", "engine", "cuda", "include", "bindings/c"} {
-		err := filepath.WalkDir(filepath.Join(Root(), folder), func(path string, entry fs.DirEntry, err error) error {
+	for _, source := range Sources {
+		err := filepath.WalkDir(filepath.Join(Root(), source), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -104,7 +107,7 @@ func Run(t *testing.T, cmd *exec.Cmd) string {
 }
 
 // Simulator builds the simulated CUDA driver and returns the environment in
-// which the library takes it for a card.
+// which the library takes it for a GPU.
 func Simulator(t *testing.T) []string {
 	t.Helper()
 	Run(t, exec.Command(filepath.Join(Root(), "tests", "cudasim", "build.sh"), "kernels"))
