@@ -3,5 +3,5 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rustc-link-arg-bin=around=-Wl,--wrap=generate_groth16_proofs_c");
+    println!("cargo:rustc-link-arg-bin=around=-Wl,--wrap=cuzk_generate_groth16_proofs_c8");
 }

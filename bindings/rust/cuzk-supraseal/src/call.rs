@@ -1,8 +1,26 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::ptr::null_mut;
 
 use crate::assignment::Assignment;
 use crate::cuda::Error;
+use crate::srs::SRS;
+
+extern "C" {
+    fn cuzk_generate_groth16_proofs_c8(
+        provers: *const c_void,
+        num_circuits: usize,
+        r_s: *const c_void,
+        s_s: *const c_void,
+        proofs: *mut c_void,
+        srs: *const SRS,
+        gpu_mtx: *mut c_void,
+        gpu_index: i32,
+    ) -> Error;
+}
+
+/// Any device, for `gpu_index`.
+pub const ANY_DEVICE: i32 = cuzk_sys::CUZK_DEVICE_ANY;
 
 /// A scalar of BLS12-381, in Montgomery form.
 const SCALAR_BYTES: usize = size_of::<cuzk_sys::cuzk_fr>();
@@ -39,24 +57,54 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Proves circuits by a function of the library, which gets the call and the
-/// room for its proofs, and blocks. Panics with the library's message if they
-/// cannot be made.
+/// Proves circuits on a device, or on [`ANY_DEVICE`], and blocks. Panics with the
+/// library's message if the proofs cannot be made.
 pub fn prove<S, PR>(
     provers: &[Assignment<S>],
     r_s: &[S],
     s_s: &[S],
     proofs: &mut [PR],
-    native: impl FnOnce(&Call<'_>, *mut c_void) -> Error,
+    srs: &SRS,
+    gpu_index: i32,
 ) {
     let call = Call::new(provers, r_s, s_s);
     check_entries("proofs", proofs.len(), call.num_circuits);
-    if let Err(error) = native(&call, room(proofs)).into_result() {
+    // SAFETY: call and room have the sizes that the library reads and writes.
+    // The caller vouches for the pointers in `provers`, which the signatures
+    // above this function, being upstream's, take without `unsafe`.
+    let outcome = unsafe {
+        cuzk_generate_groth16_proofs_c8(
+            call.provers,
+            call.num_circuits,
+            call.r_s,
+            call.s_s,
+            room(proofs),
+            srs,
+            null_mut(),
+            gpu_index,
+        )
+    };
+    if let Err(error) = outcome.into_result() {
         panic!(
             "libcuzk: {} circuits cannot be proved: {error}",
             call.num_circuits
         );
     }
+}
+
+/// Proves circuits, each with its own densities and sizes, on any device, and
+/// blocks. `S` must be a scalar of 32 bytes, `PR` a proof of 384; `proofs` may be
+/// uninitialised.
+///
+/// Panics with the library's message if the proofs cannot be made.
+pub fn generate_groth16_proofs<S, PR>(
+    provers: &[Assignment<S>],
+    r_s: &[S],
+    s_s: &[S],
+    proofs: &mut [PR],
+    srs: &SRS,
+) {
+    prove(provers, r_s, s_s, proofs, srs, ANY_DEVICE);
 }
 
 /// Where proofs go. Panics if `PR` is no proof.

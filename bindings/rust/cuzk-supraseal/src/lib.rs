@@ -13,7 +13,7 @@ mod cuda;
 mod srs;
 
 pub use assignment::Assignment;
-pub use call::{prove, room, Call};
+pub use call::{generate_groth16_proofs, prove, room, Call, ANY_DEVICE};
 pub use columns::Columns;
 pub use cuda::Error;
 pub use srs::SRS;

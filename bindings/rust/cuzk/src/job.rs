@@ -8,7 +8,6 @@ use crate::assignment::Partition;
 use crate::data::Data;
 use crate::error::{check, Error};
 use crate::options::ProveOptions;
-use crate::srs::Srs;
 use crate::values::Proof;
 use crate::Result;
 
@@ -25,12 +24,14 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
+    /// Starts a job with a parameter set that is open.
+    ///
     /// # Safety
     /// The memory of the partitions must outlive the job's run even if the
     /// `Job` is forgotten: it is good for ever, or the caller releases the
     /// [`Handle`] before it goes.
     pub(crate) unsafe fn start(
-        srs: &Srs,
+        srs: sys::cuzk_srs,
         partitions: Vec<Partition<'a>>,
         options: &ProveOptions,
     ) -> Result<Self> {
@@ -48,7 +49,7 @@ impl<'a> Job<'a> {
         // for a job that is forgotten.
         check(unsafe {
             sys::cuzk_job_start(
-                srs.handle(),
+                srs,
                 assignments.as_ptr(),
                 assignments.len(),
                 r.as_ptr(),

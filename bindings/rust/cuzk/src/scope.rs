@@ -102,7 +102,7 @@ impl<'scope> Scope<'scope, '_> {
         // SAFETY: borrowed memory outlives 'scope, which ends after `End` has
         // released the handle that is entered here. What the partitions own
         // stays if the job is forgotten.
-        let job = unsafe { Job::start(srs, partitions, options) }?;
+        let job = unsafe { Job::start(srs.handle(), partitions, options) }?;
         jobs.push(Arc::clone(job.handle()));
         Ok(job)
     }

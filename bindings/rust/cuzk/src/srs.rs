@@ -140,7 +140,7 @@ impl Srs {
     ) -> Result<Job<'static>> {
         // SAFETY: 'static memory is borrowed for good, or owned by the job: a
         // job that is forgotten keeps it for good.
-        unsafe { Job::start(self, partitions, options) }
+        unsafe { Job::start(self.handle, partitions, options) }
     }
 
     /// Verifies a proof with the set's verifying key; `inputs` includes the

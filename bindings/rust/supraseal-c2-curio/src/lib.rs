@@ -22,7 +22,7 @@ mod mutex;
 mod pending;
 mod prove;
 
-pub use cuzk_supraseal::{Assignment, SRS};
+pub use cuzk_supraseal::{generate_groth16_proofs, Assignment, SRS};
 pub use mutex::{alloc_gpu_mutex, free_gpu_mutex};
 pub use pending::{drop_pending_proof, finish_groth16_proof, start_groth16_proof};
-pub use prove::{generate_groth16_proof, generate_groth16_proofs};
+pub use prove::generate_groth16_proof;

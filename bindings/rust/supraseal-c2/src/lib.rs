@@ -17,5 +17,5 @@
 
 mod prove;
 
-pub use cuzk_supraseal::{Assignment, SRS};
-pub use prove::{generate_groth16_proof, generate_groth16_proofs};
+pub use cuzk_supraseal::{generate_groth16_proofs, Assignment, SRS};
+pub use prove::generate_groth16_proof;

@@ -41,13 +41,15 @@ struct Outcome {
 }
 
 extern "C" {
-    fn __real_generate_groth16_proofs_c(
+    fn __real_cuzk_generate_groth16_proofs_c8(
         provers: *const c_void,
         num_circuits: usize,
         r_s: *const c_void,
         s_s: *const c_void,
         proofs: *mut c_void,
         srs: *const c_void,
+        gpu_mtx: *mut c_void,
+        gpu_index: i32,
     ) -> Outcome;
 }
 
@@ -56,18 +58,30 @@ extern "C" {
 /// # Safety
 /// As the library's function.
 #[no_mangle]
-unsafe extern "C" fn __wrap_generate_groth16_proofs_c(
+unsafe extern "C" fn __wrap_cuzk_generate_groth16_proofs_c8(
     provers: *const c_void,
     num_circuits: usize,
     r_s: *const c_void,
     s_s: *const c_void,
     proofs: *mut c_void,
     srs: *const c_void,
+    gpu_mtx: *mut c_void,
+    gpu_index: i32,
 ) -> Outcome {
     let start = Instant::now();
     // SAFETY: the arguments are the caller's.
-    let outcome =
-        unsafe { __real_generate_groth16_proofs_c(provers, num_circuits, r_s, s_s, proofs, srs) };
+    let outcome = unsafe {
+        __real_cuzk_generate_groth16_proofs_c8(
+            provers,
+            num_circuits,
+            r_s,
+            s_s,
+            proofs,
+            srs,
+            gpu_mtx,
+            gpu_index,
+        )
+    };
     NATIVE_NANOSECONDS.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
     outcome
 }
