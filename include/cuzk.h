@@ -14,10 +14,10 @@
  * Handles are opaque numbers; 0 is never a valid one, and a handle that was
  * released is refused with CUZK_ERR_HANDLE instead of crashing.
  *
- * Threads. Every function may be called from any thread, any number at once.
- * Functions that may block say so. The library works on threads of its own, and
- * needs two descriptors for itself: where these cannot be had, every function
- * with a status may return CUZK_ERR_HOST_MEMORY.
+ * Threads. Every function may be called from any thread, and from any number of
+ * threads at once. Functions that may block say so. The library works on threads
+ * of its own, and needs two descriptors for itself: every function with a status
+ * may return CUZK_ERR_HOST_MEMORY if these cannot be had.
  *
  * Errors. Functions return a status; CUZK_OK is 0. After any other status,
  * cuzk_last_error() gives a sentence for the calling thread: what, where,
@@ -29,12 +29,12 @@
  * the bytes it does not know are zero, so clear a struct that the library fills
  * in. Sizes are multiples of 8, at most 4096.
  *
- * Settings. Environment variables, which docs/settings.md lists, are read at the
- * first call that needs the list of devices, so setenv() before it counts: to
- * open parameters or to prove, every function about devices, workers and metrics,
- * and cuzk_timeline_start. A value that is not allowed makes it, and every later
- * one of these, fail with CUZK_ERR_VALUE, and CUZK_BACKEND=cuda without a GPU with
- * CUZK_ERR_NO_DEVICE, in addition to the errors that they list.
+ * Settings. docs/settings.md lists the environment variables. They are read at
+ * the first call that needs the list of devices: one that opens parameters or
+ * proves, that is about devices, workers or metrics, or cuzk_timeline_start. A
+ * setenv() before that call counts. With a value that is not allowed, that call
+ * and every later one of these fail with CUZK_ERR_VALUE; with CUZK_BACKEND=cuda
+ * and no GPU, with CUZK_ERR_NO_DEVICE. Their own lists leave these two out.
  *
  * The library cannot be unloaded (dlclose does nothing) and does not work in a
  * child made by fork() or clone() without exec(): see docs/embedding.md.
@@ -95,10 +95,10 @@ typedef int32_t cuzk_status;
 /* 3xx: device and driver */
 #define CUZK_ERR_NO_DEVICE 301   /* the device asked for is not there or cannot be used */
 #define CUZK_ERR_DEVICE 302      /* a driver call failed; the message names it */
-#define CUZK_ERR_DEVICE_LOST 303 /* it failed under the job; the message says what to start again */
+#define CUZK_ERR_DEVICE_LOST 303 /* it was lost under the job; the message says what to start again */
 
 /* 4xx: capacity */
-#define CUZK_ERR_DEVICE_MEMORY 401 /* the job needs more device memory than its budget */
+#define CUZK_ERR_DEVICE_MEMORY 401 /* a partition needs more memory than the device's budget */
 #define CUZK_ERR_HOST_MEMORY 402   /* host memory, a thread or a descriptor could not be had */
 
 /* 5xx: the job's own course */
@@ -179,7 +179,7 @@ typedef struct cuzk_srs_options {
 } cuzk_srs_options;
 
 /* Opens a parameter file, reads and checks it. Blocks while the points are read
- * (at the disk's rate). The path may be deleted as soon as this returns. A file
+ * (at the disk's rate). The file may be deleted as soon as this returns. A file
  * that is open already is shared. options may be NULL.
  * *out holds one reference; give it back with cuzk_srs_release.
  * Errors: NULL, STRUCT_SIZE, VALUE, ALIGNMENT, 2xx, DEVICE_MEMORY, HOST_MEMORY,
@@ -234,8 +234,8 @@ typedef struct cuzk_assignment {
     cuzk_density b_aux;    /* bit_len = num_aux */
 } cuzk_assignment;
 
-/* Priorities. Within one, jobs go in order of arrival; a job that waits long
- * rises. */
+/* Priorities. Within one, jobs go in order of arrival; a job that has waited long
+ * gets a higher one. */
 #define CUZK_PRIORITY_DEFAULT 0 /* = NORMAL */
 #define CUZK_PRIORITY_LOW 1
 #define CUZK_PRIORITY_NORMAL 2
@@ -269,12 +269,13 @@ cuzk_status cuzk_prove_partition(cuzk_srs srs, const cuzk_assignment *assignment
 typedef uint64_t cuzk_job;
 
 /* Starts count partitions, of any sizes that fit the parameters; r and s are
- * arrays of count. The elements of assignments have the same struct_size, which
- * is also their distance in memory. All arguments but the memory they lead to
- * may go when this returns. What the assignments point to stays in use until cuzk_job_wait
- * returns the job's outcome (CUZK_OK, or an error that is not TIMEOUT and not one
- * of its arguments: ALIGNMENT, HANDLE), or cuzk_job_release returns CUZK_OK;
- * rows a and b only until cuzk_job_wait_rows returns CUZK_OK. count may be 0.
+ * arrays of count elements. The elements of assignments have the same
+ * struct_size, which is also their distance in memory. The arrays assignments, r
+ * and s, options and the handle srs may go when this returns. What the
+ * assignments point to stays in use until cuzk_job_wait returns the job's outcome
+ * (CUZK_OK, or an error that is neither TIMEOUT nor one of its arguments:
+ * ALIGNMENT, HANDLE), or until cuzk_job_release returns CUZK_OK; a and b stay in
+ * use only until cuzk_job_wait_rows returns CUZK_OK. count may be 0.
  * Does not block. Argument errors of any partition are returned here, with its
  * index in the message, and nothing is started.
  * Errors: as cuzk_prove_partition, but for what is found while proving. */
@@ -292,14 +293,15 @@ cuzk_status cuzk_job_start(cuzk_srs srs, const cuzk_assignment *assignments, siz
  * the job; the message has its index. */
 cuzk_status cuzk_job_wait(cuzk_job job, uint64_t timeout_ms, cuzk_proof *out);
 
-/* Waits until no a or b of the job is read any more (also true once the job has
- * ended, whatever its outcome). If the device is lost after this has returned
- * CUZK_OK, the job cannot be run again by itself and fails with DEVICE_LOST.
+/* Waits until no a or b of the job is read any more, which is also so once the
+ * job has ended, whatever its outcome. If the device is lost after this has
+ * returned CUZK_OK, the library cannot retry the job, which fails with
+ * DEVICE_LOST.
  * Errors: HANDLE, TIMEOUT. */
 cuzk_status cuzk_job_wait_rows(cuzk_job job, uint64_t timeout_ms);
 
-/* Asks the job to stop; cuzk_job_wait then returns CANCELLED, unless it was
- * done already. Does not block; memory is in use until wait returns that.
+/* Asks the job to stop; cuzk_job_wait then returns CANCELLED, unless the job was
+ * done already. Does not block; memory is in use until cuzk_job_wait returns.
  * Errors: HANDLE. */
 cuzk_status cuzk_job_cancel(cuzk_job job);
 
@@ -341,25 +343,26 @@ cuzk_status cuzk_device_get_info(uint32_t index, cuzk_device_info *out);
  * text, never NULL. */
 const char *cuzk_gpu_reason(void);
 
-/* Workers a device: jobs it carries at the same time. 0 is the default (3 on a
- * GPU; 1 on the CPU, where one job uses all cores). At any time, also while
- * jobs run: more start at once, fewer let the running ones end. At most 64.
+/* Sets the number of workers of each device: how many partitions it carries at
+ * the same time. 0 is the default (3 on a GPU; 1 on the CPU, where one partition
+ * uses all cores), 64 the most. May be called at any time, also while jobs run:
+ * more workers start at once, fewer first finish their partitions.
  * Errors: VALUE. */
 cuzk_status cuzk_set_workers(uint32_t workers);
 
 /* ------------------------------------------------------------ host memory --- */
 
 /* Host memory for a caller's own buffers: size bytes at *out, at a page boundary
- * and zero. It is locked in place (pinned) for every CUDA context of the process
+ * and zero. It is pinned, i.e. locked in place, for every CUDA context of the process
  * if a GPU is used and its driver agrees, and ordinary memory otherwise; opens
- * the first usable GPU if none is open. It stays and keeps its contents whatever
- * becomes of the GPU, and is pinned again when one that was reset or closed is
- * opened anew. It is unpinned when an idle GPU is closed (CUZK_CONTEXT_IDLE) or
- * one is lost: the library waits for its own copies then, and not for those that
- * the caller makes through CUDA (docs/embedding.md).
+ * the first usable GPU if none is open. The memory and its contents stay whatever
+ * becomes of the GPU. It is unpinned when an idle GPU is closed
+ * (CUZK_CONTEXT_IDLE) or a GPU is lost, and pinned again when the GPU is opened
+ * anew: before it unpins, the library waits for its own copies, but not for those
+ * that the caller makes through CUDA (docs/embedding.md).
  * Proving takes memory of any kind: pinned memory is never swapped out, and makes
  * no proof faster by itself. Blocks while memory is pinned, which touches all of
- * it: about 0.4 s a GiB.
+ * it: about 0.4 s per GiB.
  * Errors: NULL, ALIGNMENT (of out), SIZE (0, or more than there are addresses),
  * HOST_MEMORY, VALUE, NO_DEVICE. */
 cuzk_status cuzk_host_alloc(size_t size, void **out);
@@ -376,39 +379,38 @@ cuzk_status cuzk_host_free(void *memory);
 #define CUZK_LOG_INFO 3
 #define CUZK_LOG_DEBUG 4
 
-/* message is one line, NUL-terminated, valid during the call. Called from
- * threads of the library, never the caller's, one call at a time and in order;
- * while it runs no call of the library waits for it but cuzk_set_log. Must not
- * call the library. More than 4096 messages that wait for it are dropped, and it
- * is told how many. */
+/* message is one line, NUL-terminated, valid during the call. The callback runs
+ * on threads of the library, never the caller's, one call at a time and in order.
+ * Only cuzk_set_log waits for it. It must not call the library. At most 4096
+ * messages wait for it: more are dropped, and it is told how many. */
 typedef void (*cuzk_log_fn)(int32_t level, const char *message, void *user);
 
-/* Sends messages up to max_level to fn; fn = NULL turns the log off. Waits until
- * the former callback has got what was logged before; it is not called again
- * after this returns. Messages that are on their way when the process ends are
- * lost. The library writes nothing
- * to stdout, and to stderr only if the environment variable CUZK_LOG says so.
+/* Sends messages up to max_level to fn; fn = NULL turns the log off. Blocks until
+ * the former callback has got what was logged before, and is not called any more.
+ * Messages that still wait when the process ends are lost. The library writes
+ * nothing to stdout, and to stderr only if the environment variable CUZK_LOG says
+ * so.
  * Errors: VALUE. */
 cuzk_status cuzk_set_log(cuzk_log_fn fn, void *user, int32_t max_level);
 
 /* -------------------------------------------------------------- observing --- */
 
-/* Metrics in Prometheus' text format, NUL-terminated, in out[size]. *needed is
- * the number of bytes they take, with the NUL; it is set also when size is too
- * small, which is SIZE. With size 0, and out NULL, only *needed is set. What is
- * in the text: docs/observing.md.
+/* Writes metrics in Prometheus' text format, NUL-terminated, to out[size].
+ * *needed is the number of bytes they take, with the NUL; it is set also when
+ * size is too small, which is SIZE. With size 0, and out NULL, only *needed is
+ * set. docs/observing.md lists the metrics.
  * Errors: NULL, ALIGNMENT, SIZE, VALUE. */
 cuzk_status cuzk_metrics(char *out, size_t size, size_t *needed);
 
-/* Records what happens when into a file that Chrome and Perfetto show, until
- * cuzk_timeline_stop or the end of the process. "%p" in the path stands for the
- * number of the process. A symbolic link there, and whatever is no regular file,
- * is refused. One recording at a time in a process; the environment variable
- * CUZK_TIMELINE starts one at the first call.
+/* Starts a recording: a file that Chrome and Perfetto show, of what the library
+ * does at what time, until cuzk_timeline_stop or the end of the process. "%p" in
+ * the path stands for the number of the process. A symbolic link there, and
+ * whatever is no regular file, is refused. There is one recording at a time in a
+ * process; the environment variable CUZK_TIMELINE starts one at the first call.
  * Errors: NULL, VALUE (one is running), FILE_IO, HOST_MEMORY. */
 cuzk_status cuzk_timeline_start(const char *path);
 
-/* Ends the recording and completes its file. Errors: VALUE (none is running),
+/* Stops the recording and completes its file. Errors: VALUE (none is running),
  * FILE_IO. */
 cuzk_status cuzk_timeline_stop(void);
 

@@ -8,15 +8,14 @@
  * Errors come back by value. code is 0, or a CUZK_ERR_* of cuzk.h; message is
  * NULL, or memory that the caller frees with free().
  *
- * A supraseal_srs or a pending proof holds a number, not an address: it may be
- * copied by value, and one that was dropped, is null or was never given out is
- * answered with an error, or with nothing where there is no way to say so. It
- * never crashes.
+ * A supraseal_srs or a pending proof holds a number, not an address, and may be
+ * copied by value. A call with one that was dropped, is null or was never given
+ * out returns an error; a call that returns none does nothing. It never crashes.
  *
- * Two families have a function of the name generate_groth16_proofs_c: in the
- * crates.io versions 0.1.0 to 0.1.2 it takes six arguments, in Curio's fork
- * eight. Here that name is the first; the second is
- * cuzk_generate_groth16_proofs_c8.
+ * Two families have a function of the name generate_groth16_proofs_c: it takes
+ * six arguments in the crates.io versions 0.1.0 to 0.1.2, and eight in Curio's
+ * fork. Here that name is the one with six; cuzk_generate_groth16_proofs_c8 is the
+ * one with eight.
  */
 #ifndef CUZK_SUPRASEAL_C2_H
 #define CUZK_SUPRASEAL_C2_H
@@ -69,15 +68,15 @@ typedef struct supraseal_assignment {
 
 /* Opens a parameter file into *ret, whose former value is overwritten, not
  * dropped. Blocks until the points are read and checked. cache keeps the set
- * open for later calls with cache and the same path, four sets at most, the
- * least recently used going first. On an error *ret is null, if ret is not. */
+ * open for later calls with cache and the same path; of more than four sets the
+ * least recently used is released. On an error *ret is null, if ret is not. */
 supraseal_error create_SRS(supraseal_srs *ret, const char *srs_path, bool cache);
 
 /* Takes the path of *ref out of the cache. Does nothing for a null or dropped
  * handle. */
 void evict_SRS(const supraseal_srs *ref);
 
-/* Gives the handle up. Does nothing for a null handle or one that was dropped
+/* Releases the handle. Does nothing for a null handle or one that was dropped
  * already. *ref is not written. */
 void drop_SRS(supraseal_srs *ref);
 
@@ -94,27 +93,28 @@ supraseal_error generate_groth16_proofs_c(const supraseal_assignment *provers, s
 
 /* ---------------------------------------------------------------- Curio's fork --- */
 
-/* The eight-argument form. gpu_mtx is ignored: the scheduler lets jobs share a
- * device. gpu_index is an index in the device list of cuzk.h, in which GPUs
+/* The form with eight arguments. gpu_mtx is ignored: the scheduler lets
+ * partitions share a device. gpu_index is an index in the device list of cuzk.h, in which GPUs
  * come first, or -1 for any. */
 supraseal_error cuzk_generate_groth16_proofs_c8(const supraseal_assignment *provers, size_t num_circuits,
                                                 const cuzk_fr *r_s, const cuzk_fr *s_s, cuzk_proof *proofs,
                                                 const supraseal_srs *srs, void *gpu_mtx, int32_t gpu_index);
 
 /* Starts the proofs and returns when no a or b is read any more; a, b and c may
- * then be freed. Densities, inputs and aux stay in use until finalize or
- * destroy; the set may be dropped. On an error *pending_out is NULL. */
+ * then be freed. Densities, inputs and aux stay in use until
+ * finalize_groth16_proof_c or destroy_pending_proof returns; the set may be
+ * dropped. On an error *pending_out is NULL. */
 supraseal_error generate_groth16_proofs_start_c(const supraseal_assignment *provers, size_t num_circuits,
                                                 const cuzk_fr *r_s, const cuzk_fr *s_s,
                                                 const supraseal_srs *srs, void *gpu_mtx, int32_t gpu_index,
                                                 void **pending_out);
 
-/* Waits for the proofs and stores as many as were started. Uses the handle up,
+/* Waits for the proofs and stores as many as were started. Ends the handle,
  * whatever the outcome. */
 supraseal_error finalize_groth16_proof_c(void *handle, cuzk_proof *proofs);
 
-/* Cancels, waits until nothing is read any more, uses the handle up. Does
- * nothing for a null handle or one that was used up. */
+/* Cancels the proofs, waits until nothing is read any more, and ends the handle.
+ * Does nothing for a null handle or one that has ended. */
 void destroy_pending_proof(void *handle);
 
 /* A token, never NULL, that names no lock; see gpu_mtx above. */

@@ -69,8 +69,8 @@ func TestHarnessWithTheLargeCase(t *testing.T) {
 	}
 }
 
-// The same through the CUDA back end, on the simulated driver, as far as it is
-// fast enough: what is refused, and small proofs.
+// The same through the CUDA back end, on the simulator, as far as it is fast
+// enough: what is refused, and small proofs.
 func TestHarnessOnTheSimulator(t *testing.T) {
 	env := cbuild.Simulator(t)
 	program := harness(t)

@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
      * not change until the job has ended. */
     check(cuzk_srs_release(srs));
 
-    /* Rows a and b are free for the next synthesis before the proofs are done. */
+    /* The next synthesis may overwrite rows a and b before the proofs are done. */
     check(cuzk_job_wait_rows(job, CUZK_WAIT_FOREVER));
     printf("rows read\n");
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Collects in build/rust-gpu/kit.tar.xz what run.sh needs on a machine with a
-# card, where there is neither Rust nor Go nor a network: bellperson's own tests
+# GPU, where there is neither Rust nor Go nor a network: bellperson's own tests
 # over the drop-in, those of the drop-in for Curio, the bench `around`, and one
 # shared library with the kernels in it for all. The machine also needs
 # bindings/rust/gpu/run.sh and tests/golden of this repository, Python 3, and
@@ -15,7 +15,7 @@ cd "$root/bindings/rust"
 
 out=$root/build/rust-gpu
 work=$PWD/target/gpu
-most_bytes=$((8 << 20))
+max_bytes=$((8 << 20))
 versions="0.26.0 0.27.0"
 
 rm -rf "$work/kit"
@@ -70,8 +70,8 @@ with tarfile.open(sys.argv[2], "w:xz", preset=9) as kit:
 PYTHON
 size=$(wc -c <"$work/kit.tar.xz")
 echo "rust-gpu: build/rust-gpu/kit.tar.xz takes $size bytes"
-if [ "$size" -gt "$most_bytes" ]; then
-    echo "rust-gpu: more than the $most_bytes bytes that it may take" >&2
+if [ "$size" -gt "$max_bytes" ]; then
+    echo "rust-gpu: more than the $max_bytes bytes that it may take" >&2
     exit 1
 fi
 mv "$work/kit.tar.xz" "$out/"

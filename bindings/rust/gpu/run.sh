@@ -7,7 +7,7 @@
 #
 #   bindings/rust/gpu/run.sh [--cpu] [WORD...]
 #
-# --cpu tries it where there is no card. With words, only programs whose name
+# --cpu tries it where there is no GPU. With words, only programs whose name
 # holds one of them run. The whole output goes to $OUT/rust.txt (default
 # build/rust-gpu/out).
 set -u
@@ -16,11 +16,11 @@ kit=$root/build/rust-gpu
 OUT=${OUT:-$kit/out}
 
 backend=cuda
-# Of one program; with 16 cores and a card the whole takes less.
-seconds_at_most=60
+# The limit of one program; with 16 cores and a GPU the whole takes less.
+max_seconds=60
 if [ "${1-}" = --cpu ]; then
     backend=cpu
-    seconds_at_most=1200
+    max_seconds=1200
     shift
 fi
 words=("$@")
@@ -49,22 +49,22 @@ wanted() { # NAME
 start() {
     local name=$1 folder=$2 begin=$EPOCHREALTIME code
     shift 2
-    (cd "$root/$folder" && timeout -k 5 "$seconds_at_most" "$@") >"$here/$name.out" 2>"$here/$name.err"
+    (cd "$root/$folder" && timeout -k 5 "$max_seconds" "$@") >"$here/$name.out" 2>"$here/$name.err"
     code=$?
     echo "$code $(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))" >"$here/$name.code"
 }
 
 failed=0
-# account NAME LEAST: says what a program did, which proved LEAST partitions or
+# account NAME MIN: says what a program did, which proved MIN partitions or
 # more if it went well.
 account() {
-    local name=$1 least=$2 code milliseconds passed proved device verdict=ok
+    local name=$1 minimum=$2 code milliseconds passed proved device verdict=ok
     read -r code milliseconds <"$here/$name.code"
     passed=$(sed -n 's/^test result: .* \([0-9]*\) passed.*/\1/p' "$here/$name.out")
     proved=$(grep -c 'msg=proved' "$here/$name.err")
     device=$(sed -n 's/.*msg=proved .*device="\([^"]*\)".*/\1/p' "$here/$name.err" | sort -u | paste -sd,)
-    if [ "$code" != 0 ] || [ "$proved" -lt "$least" ]; then
-        verdict="FAILED, exit code $code, at least $least partitions expected"
+    if [ "$code" != 0 ] || [ "$proved" -lt "$minimum" ]; then
+        verdict="FAILED, exit code $code, at least $minimum partitions expected"
         failed=1
     fi
     echo "$name: $verdict, ${passed:-no} tests, $proved partitions on ${device:-no device}, $milliseconds ms"
@@ -74,15 +74,15 @@ account() {
     } >>"$log"
 }
 
-suite() { # NAME LEAST FOLDER COMMAND...
-    local name=$1 least=$2
+suite() { # NAME MIN FOLDER COMMAND...
+    local name=$1 minimum=$2
     wanted "$name" || return 0
     shift 2
     start "$name" "$@"
-    account "$name" "$least"
+    account "$name" "$minimum"
 }
 
-# What needs no card, or makes parameters, goes on beside the rest.
+# What needs no GPU, or makes parameters, runs beside the rest.
 gen=$here/around-parameters
 if wanted around; then
     start around-parameters . "$here/around/cuzk-gen" -rows 1048576 "$gen" &

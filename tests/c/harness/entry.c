@@ -106,8 +106,8 @@ static void supraseal_calls(void) {
     free(params);
 }
 
-/* No call enters Go on the thread that makes it: a thread that has and ends can
- * stop the process (docs/embedding.md). */
+/* No call enters Go on the thread that makes it: a thread that enters Go and then
+ * ends can stop the process (docs/embedding.md). */
 void suite_entry_threads(void) {
     expect_outside("a thread without calls");
     calls_without_a_set();
@@ -122,8 +122,8 @@ void suite_entry_threads(void) {
 static const uintptr_t integers[] = {8, 16, 64, 4095, 4096, 0xc000000001, UINTPTR_MAX};
 enum { INTEGERS = sizeof integers / sizeof integers[0], INTEGER_ROUNDS = 400 };
 
-/* Everything that may be such an integer is one; what is refused is refused after
- * it was looked at. */
+/* Every argument that may be such an integer is one. Calls that are refused have
+ * looked at their arguments first. */
 static void integers_once(const golden *g, uintptr_t integer) {
     const void *nowhere = (const void *)integer;
     size_t needed;

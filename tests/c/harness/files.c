@@ -103,8 +103,8 @@ static void truncated(const file *f) {
     free(longer);
 }
 
-/* A wrong count shifts everything behind it: the file is refused, and as what
- * depends on where it ends then. */
+/* A wrong count shifts everything behind it. The file is refused; the status
+ * depends on where its sections then end. */
 static void counts(const file *f) {
     for (int i = 0; i < SECTIONS; i++) {
         uint32_t right = f->count[i];

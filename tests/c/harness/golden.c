@@ -38,7 +38,7 @@ static void batch(cuzk_srs srs, const gv_case *gv, int witnesses, const char *na
     }
     cuzk_job job;
     OK(cuzk_job_start(srs, assignments, COUNT, r, s, NULL, &job));
-    /* Only what they lead to is still needed. */
+    /* The arrays may go; what their elements point to is still needed. */
     poison(assignments, sizeof assignments);
     poison(r, sizeof r);
     poison(s, sizeof s);
@@ -77,7 +77,7 @@ void suite_golden(void) {
     prove_cases(cases, sizeof cases / sizeof cases[0]);
 }
 
-/* For a device that is simulated: domains up to 32. */
+/* For the simulator, which is slow: domains up to 32. */
 void suite_golden_small(void) {
     prove_cases(cases, 3);
 }

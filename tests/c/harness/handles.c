@@ -32,7 +32,7 @@ void suite_handles(void) {
     golden g;
     golden_open("two", "two", &g);
 
-    /* One reference a retain. */
+    /* Each retain adds one reference. */
     cuzk_srs srs = g.srs;
     OK(cuzk_srs_retain(srs));
     OK(cuzk_srs_release(srs));

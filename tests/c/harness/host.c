@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a host does of its own: ends of threads, its environment. The suites
- * need a process that has not called the library before. */
+/* What a host does itself: it ends threads, and changes its environment. The
+ * suites need a process that has not called the library before. */
 #include "harness.h"
 
 #include <pthread.h>
 
-/* A destructor of the host that fails in the library, and a second time. */
+/* A destructor of the host that makes a failing call, twice. */
 static void fail_at_the_end(void *what) {
     EXPECT(what, cuzk_srs_retain(12345), CUZK_ERR_HANDLE, "cuzk_srs_retain");
     CHECK(strstr(cuzk_last_error(), "cuzk_srs_retain") != NULL);
@@ -36,7 +36,7 @@ void suite_thread_end(void) {
     }
 }
 
-/* Variables that main sets, and takes back, before the first call. */
+/* main sets variables, and unsets them again, before the first call. */
 void suite_setenv(void) {
     CHECK(setenv("CUZK_WORKERS", "65", 1) == 0);
     CHECK(setenv("CUZK_BACKEND", "rocm", 1) == 0 && unsetenv("CUZK_BACKEND") == 0);

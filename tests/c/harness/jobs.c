@@ -28,8 +28,8 @@ static void start(started *j, int count) {
     OK(cuzk_job_start(j->g.srs, j->assignments, count, j->r, j->s, NULL, &j->job));
 }
 
-/* The call must find the job running; one that has ended already, on a busy
- * machine, is no use to the function that looks at it. */
+/* The call must find the job running. If it has ended, as it may on a busy
+ * machine, the function around this returns false. */
 #define RUNNING(call, text)                                                                                  \
     do {                                                                                                     \
         cuzk_status status = call;                                                                           \
@@ -57,7 +57,7 @@ static bool cancelled_while_it_runs(started *j) {
     return true;
 }
 
-/* Starts a job and looks at it, again until it is still running then. */
+/* Starts a job and looks at it, again and again until one still runs then. */
 static void start_and_look(started *j, bool (*look)(started *)) {
     start(j, MANY);
     for (int i = 1; !look(j); i++) {

@@ -57,7 +57,6 @@ static void timeline_is_written(const golden *g) {
     free(missing);
 }
 
-/* Not under an environment of its own: observe_test.go runs it once. */
 void suite_observe(void) {
     golden g;
     golden_open("two", "two", &g);

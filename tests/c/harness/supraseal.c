@@ -127,7 +127,7 @@ static void batches(batch *b) {
     free(memory);
 }
 
-/* A handle is 8 bytes that may be copied; each clone is its own. */
+/* A handle is 8 bytes that may be copied. Each clone has a handle of its own. */
 static void parameter_handles(batch *b) {
     supraseal_srs copy = b->srs, clone = clone_SRS(&copy);
     CHECK(clone.ptr != NULL);
@@ -161,7 +161,7 @@ static char *copy_file(const char *name, int index) {
     return to;
 }
 
-/* bool travels in a register whose upper bits are whatever was there. */
+/* The upper bits of the register that holds a bool may have any value. */
 typedef supraseal_error (*create_with_register)(supraseal_srs *, const char *, uint64_t);
 
 static bool opens(const char *path, uint64_t cache_register) {
@@ -246,7 +246,7 @@ static void pending(batch *b) {
     SUPRA_OK(finalize_groth16_proof_c(handle, b->proofs));
     check_proofs(b, COUNT);
 
-    /* Given up: destroy returns when nothing is read any more. */
+    /* Destroyed before the end: returns when nothing is read any more. */
     SUPRA_OK(generate_groth16_proofs_start_c(b->provers, COUNT, b->r, b->s, &b->srs, NULL, -1, &handle));
     destroy_pending_proof(handle);
     destroy_pending_proof(handle);
@@ -258,12 +258,12 @@ static void pending(batch *b) {
     CHECK(handle != NULL);
     SUPRA_OK(finalize_groth16_proof_c(handle, NULL));
 
-    /* No room for the proofs: an error, and the handle is used up. */
+    /* No room for the proofs: an error, and the handle ends. */
     SUPRA_OK(generate_groth16_proofs_start_c(b->provers, 2, b->r, b->s, &b->srs, NULL, -1, &handle));
     expect_error("no proofs", finalize_groth16_proof_c(handle, NULL), CUZK_ERR_NULL, "proofs is NULL");
     expect_error("used up", finalize_groth16_proof_c(handle, b->proofs), CUZK_ERR_HANDLE, "released");
 
-    /* A failure, wherever it is found, leaves no handle behind that leaks. */
+    /* A failure, wherever it is found, leaves no handle behind. */
     supraseal_assignment wrong[2] = {b->provers[0], b->provers[1]};
     cuzk_fr *aux = copy_of(wrong[1].aux_assignment_data, wrong[1].aux_assignment_size * sizeof *aux);
     OK(cuzk_random_scalar(&aux[5]));

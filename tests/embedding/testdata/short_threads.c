@@ -72,7 +72,7 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Of one call that does nothing but come and go. */
+/* The mean time of a call that does next to nothing. */
 static double microseconds(void) {
     uint32_t count;
     double begin = now();

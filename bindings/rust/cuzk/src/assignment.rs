@@ -14,8 +14,8 @@ pub struct Density<'a> {
 }
 
 impl<'a> Density<'a> {
-    /// `len` bits; those at and past it are ignored. Fails if the words are
-    /// fewer than the bits need.
+    /// Takes the first `len` bits of the words, and ignores the others. Fails if
+    /// there are too few words.
     pub fn new(words: impl Into<Data<'a, u64>>, len: usize) -> Result<Self> {
         let words = words.into();
         let need = len.div_ceil(64);
@@ -33,7 +33,7 @@ impl<'a> Density<'a> {
         })
     }
 
-    /// The words; bits at and past the length mean nothing.
+    /// The words. Bits at and past the length may have any value.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
@@ -62,7 +62,7 @@ impl<'a> Density<'a> {
     }
 }
 
-/// Set bits below `len`, which ends in the last word or where it ends.
+/// The number of set bits below `len`, which lies in the last word or at its end.
 fn popcount(words: &[u64], len: usize) -> usize {
     let all: usize = words.iter().map(|word| word.count_ones() as usize).sum();
     let past_the_end = match (words.last(), len % 64) {
@@ -94,8 +94,8 @@ impl FromIterator<bool> for Density<'_> {
 /// What synthesis gives for one circuit: bellperson's `ProvingAssignment`, with
 /// the extra row for every input appended.
 ///
-/// The values of the C linear combinations are not asked for: in a satisfied
-/// circuit they are a*b.
+/// It has no values of the C linear combinations: in a satisfied circuit they are
+/// a*b.
 #[derive(Clone, Debug, Default)]
 pub struct Assignment<'a> {
     /// Value of the A linear combination on each row.
@@ -115,7 +115,7 @@ pub struct Assignment<'a> {
 }
 
 impl Assignment<'_> {
-    /// Pointers to everything; good while self lives.
+    /// The same with pointers, which are valid while self lives.
     fn raw(&self) -> Result<sys::cuzk_assignment> {
         let (a, b) = (self.a.len(), self.b.len());
         if a != b {
@@ -140,7 +140,7 @@ impl Assignment<'_> {
     }
 }
 
-/// One circuit to prove: its assignment, and the two scalars that hide it.
+/// One circuit to prove: its assignment, and the two blinding scalars r and s.
 #[derive(Clone, Debug)]
 pub struct Partition<'a> {
     pub(crate) assignment: Assignment<'a>,

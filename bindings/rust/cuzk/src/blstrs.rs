@@ -49,8 +49,8 @@ impl From<Vec<Scalar>> for Data<'_, Fr> {
 impl From<Arc<Vec<Scalar>>> for Data<'_, Fr> {
     fn from(scalars: Arc<Vec<Scalar>>) -> Self {
         let (start, len) = (as_fr(&scalars).as_ptr(), scalars.len());
-        // SAFETY: the vector is not changed while this Arc is one of its
-        // holders, so its elements stay.
+        // SAFETY: the vector does not change while this Arc is one of its
+        // owners, so its elements stay.
         unsafe { Self::owned_by(scalars, start, len) }
     }
 }

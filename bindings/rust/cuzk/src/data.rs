@@ -5,12 +5,12 @@ use std::ops::Deref;
 use std::slice;
 use std::sync::Arc;
 
-/// Read-only memory that stays where it is: borrowed, or owned together with
-/// whoever else holds it. Made with `from` out of a slice, a `Vec`, an
-/// `Arc<Vec>` or an `Arc<[T]>`; nothing is copied. Cloning shares the memory.
+/// Read-only memory that is not copied: borrowed, or shared with other owners.
+/// `from` makes it of a slice, a `Vec`, an `Arc<Vec>` or an `Arc<[T]>`. Clones
+/// share the memory.
 ///
-/// The library reads it while a job runs; it is given back when the last holder
-/// goes, after the job's end.
+/// The library reads it while a job runs. Owned memory is freed when its last
+/// owner is dropped; a job is an owner until it has ended.
 pub struct Data<'a, T> {
     start: *const T,
     len: usize,
@@ -30,7 +30,7 @@ impl<T> Data<'_, T> {
     /// Memory kept alive by `owner`.
     ///
     /// # Safety
-    /// `start` leads to `len` elements that `owner` keeps in place and
+    /// `start` points to `len` elements that `owner` keeps in place and
     /// unchanged for as long as it lives.
     pub(crate) unsafe fn owned_by(
         owner: Arc<dyn Any + Send + Sync>,
@@ -74,7 +74,7 @@ impl<T> Default for Data<'_, T> {
     }
 }
 
-/// The number of elements: they are secret, and many.
+/// Shows the number of elements, not their values: those are secret, and many.
 impl<T> fmt::Debug for Data<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let held = if self.owner.is_some() {
@@ -120,8 +120,8 @@ impl<T: Copy + Send + Sync + 'static> From<Vec<T>> for Data<'_, T> {
 impl<T: Copy + Send + Sync + 'static> From<Arc<Vec<T>>> for Data<'_, T> {
     fn from(vec: Arc<Vec<T>>) -> Self {
         let (start, len) = (vec.as_ptr(), vec.len());
-        // SAFETY: the vector is not changed while this Arc is one of its
-        // holders, so its elements stay.
+        // SAFETY: the vector does not change while this Arc is one of its
+        // owners, so its elements stay.
         unsafe { Self::owned_by(vec, start, len) }
     }
 }
@@ -129,8 +129,8 @@ impl<T: Copy + Send + Sync + 'static> From<Arc<Vec<T>>> for Data<'_, T> {
 impl<T: Copy + Send + Sync + 'static> From<Arc<[T]>> for Data<'_, T> {
     fn from(elements: Arc<[T]>) -> Self {
         let (start, len) = (elements.as_ptr(), elements.len());
-        // SAFETY: the elements are not changed while this Arc is one of their
-        // holders; moving the Arc does not move them.
+        // SAFETY: the elements do not change while this Arc is one of their
+        // owners; moving the Arc does not move them.
         unsafe { Self::owned_by(Arc::new(elements), start, len) }
     }
 }

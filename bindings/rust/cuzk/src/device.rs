@@ -20,9 +20,9 @@ pub struct Device {
     pub detail: String,
     /// Why it is not used, if it is not.
     pub unusable: Option<String>,
-    /// Its own memory; the machine's for the CPU.
+    /// Its own memory in bytes; for the CPU the machine's.
     pub memory_bytes: u64,
-    /// Workers that run now; 0 if it was not used so far.
+    /// Workers that run now; 0 before its first use.
     pub workers: u32,
 }
 
@@ -76,9 +76,10 @@ pub fn gpu_reason() -> Option<&'static str> {
     Some(reason.to_str().unwrap_or("not UTF-8")).filter(|reason| !reason.is_empty())
 }
 
-/// Sets the workers a device: jobs it carries at the same time, at most 64; 0
-/// is the default (3 on a GPU, 1 on the CPU). At any time: more start at once,
-/// fewer let the running ones end.
+/// Sets the number of workers of each device: how many partitions it carries at
+/// the same time, at most 64. 0 is the default (3 on a GPU, 1 on the CPU). May be
+/// called at any time: more workers start at once, fewer first finish their
+/// partitions.
 pub fn set_workers(workers: u32) -> Result<()> {
     // SAFETY: takes no pointers.
     check(unsafe { sys::cuzk_set_workers(workers) })

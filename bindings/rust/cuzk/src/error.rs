@@ -6,7 +6,7 @@ use cuzk_sys as sys;
 /// What a call may return.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// One variant a status of the header: its value, and what it means.
+/// Makes one variant of each status of the header: its value, and what it means.
 macro_rules! errors {
     ($($(#[doc = $doc:literal])+ $variant:ident = $status:ident,)+) => {
         /// Why a call failed. Each variant holds the library's message: what,
@@ -90,16 +90,16 @@ errors! {
     NoDevice = CUZK_ERR_NO_DEVICE,
     /// A driver call failed.
     Device = CUZK_ERR_DEVICE,
-    /// The device failed under the job: start it again, or, if the message says
-    /// so, restart the process.
+    /// The device was lost under the job: start the job again, or, if the message
+    /// says so, restart the process.
     DeviceLost = CUZK_ERR_DEVICE_LOST,
-    /// The job needs more device memory than its budget.
+    /// A partition needs more memory than the device's budget.
     DeviceMemory = CUZK_ERR_DEVICE_MEMORY,
     /// Host memory could not be had.
     HostMemory = CUZK_ERR_HOST_MEMORY,
     /// The job was cancelled.
     Cancelled = CUZK_ERR_CANCELLED,
-    /// Not finished in the time given; the job goes on.
+    /// The job has not ended in the given time, and goes on.
     Timeout = CUZK_ERR_TIMEOUT,
     /// The library is shutting down.
     Closed = CUZK_ERR_CLOSED,
@@ -115,7 +115,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The outcome of a call of the library that was made on this thread just now.
+/// The outcome of the last call of the library on this thread.
 pub(crate) fn check(status: sys::cuzk_status) -> Result<()> {
     if status == sys::CUZK_OK {
         return Ok(());

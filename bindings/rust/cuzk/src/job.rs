@@ -12,14 +12,14 @@ use crate::values::Proof;
 use crate::Result;
 
 /// A started job. Dropping it cancels the job if it still runs, and waits until
-/// the library reads the job's memory no more.
+/// the library no longer reads the job's memory.
 ///
 /// The methods may be called from several threads at once; all get the same
 /// answer.
 #[derive(Debug)]
 pub struct Job<'a> {
     handle: Arc<Handle>,
-    /// What the library reads while the job runs.
+    /// The library reads their memory while the job runs.
     partitions: Vec<Partition<'a>>,
 }
 
@@ -43,10 +43,10 @@ impl<'a> Job<'a> {
         let r: Vec<_> = partitions.iter().map(|partition| partition.r.0).collect();
         let s: Vec<_> = partitions.iter().map(|partition| partition.s.0).collect();
         let mut handle = 0;
-        // SAFETY: the arrays have a length of `count` and live through the
-        // call. What the assignments point to is kept by `partitions`, which
-        // the job holds until its handle is released, and the caller vouches
-        // for a job that is forgotten.
+        // SAFETY: the arrays have `count` elements and live through the call.
+        // `partitions` keeps what the assignments point to, and the job keeps
+        // `partitions` until its handle is released. The caller vouches for a
+        // job that is forgotten.
         check(unsafe {
             sys::cuzk_job_start(
                 srs,
@@ -84,9 +84,9 @@ impl<'a> Job<'a> {
         !matches!(self.wait_timeout(Duration::ZERO), Ok(None))
     }
 
-    /// Waits until the rows a and b are read no more, long before the proofs
-    /// are there, and gives up this job's hold of them: memory that no one else
-    /// holds is freed.
+    /// Waits until the library no longer reads the rows a and b, which is long
+    /// before the proofs are there, and drops them: memory that has no other owner
+    /// is freed.
     pub fn release_rows(&mut self) -> Result<()> {
         // SAFETY: takes no pointers.
         check(unsafe { sys::cuzk_job_wait_rows(self.handle.get(), sys::CUZK_WAIT_FOREVER) })?;
@@ -97,7 +97,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Asks the job to stop, and returns at once. [`Job::wait`] then says
+    /// Asks the job to stop, and returns at once. [`Job::wait`] then returns
     /// [`Error::Cancelled`], unless the job was done already.
     pub fn cancel(&self) -> Result<()> {
         // SAFETY: takes no pointers.
@@ -135,8 +135,8 @@ fn at(index: usize, error: Error) -> Error {
     }
 }
 
-/// Rounded up, so that a wait is never shorter than asked for; for ever if it
-/// does not fit.
+/// The time in milliseconds, rounded up so that no wait is shorter than asked
+/// for. A time that does not fit is for ever.
 fn milliseconds(time: Duration) -> u64 {
     let up = time.as_nanos().div_ceil(1_000_000);
     u64::try_from(up).unwrap_or(sys::CUZK_WAIT_FOREVER)
@@ -155,8 +155,8 @@ impl Handle {
         self.get() == 0
     }
 
-    /// Cancels the job if it still runs, and blocks until its memory is read no
-    /// more. Does nothing the second time.
+    /// Cancels the job if it still runs, and blocks until the library no longer
+    /// reads its memory. Does nothing the second time.
     pub(crate) fn release(&self) {
         let handle = self.0.swap(0, Ordering::AcqRel);
         // The handle is valid, so there is no error to report.

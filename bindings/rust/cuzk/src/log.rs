@@ -44,12 +44,12 @@ impl LogLevel {
 
 type Callback = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
 
-/// The callback that the library has now. Boxed twice: the library gets the
+/// The callback that the library has now. It is boxed twice: the library gets the
 /// address of the inner box, which does not move.
 static CURRENT: Mutex<Option<Box<Callback>>> = Mutex::new(None);
 
-/// Sends the library's messages up to `max_level` to `log`, in place of the
-/// former one. Without this the library says nothing.
+/// Sends the library's messages up to `max_level` to `log`, which replaces the
+/// former callback. Without a callback the library says nothing.
 ///
 /// `log` is called from threads of the library, one call at a time. It must not
 /// call this crate; if it panics, the message is lost and nothing else.
@@ -63,7 +63,7 @@ where
     // SAFETY: `user` leads to a Callback, which is kept in CURRENT until the
     // library has another one.
     check(unsafe { sys::cuzk_set_log(Some(forward), user, max_level.raw()) })?;
-    // The former one is not called any more, so it may go.
+    // The library no longer calls the former one, which may be dropped.
     *current = Some(callback);
     Ok(())
 }
@@ -77,10 +77,10 @@ pub fn clear_log() -> Result<()> {
     Ok(())
 }
 
-/// What the library calls.
+/// The function that the library calls.
 unsafe extern "C" fn forward(level: i32, message: *const c_char, user: *mut c_void) {
-    // SAFETY: `user` is what set_log gave, and the Callback lives until the
-    // library calls it no more; it is only read.
+    // SAFETY: `user` is the address that set_log gave, of a Callback that lives
+    // until the library no longer calls it and is only read.
     let log = unsafe { &*user.cast::<Callback>() };
     // SAFETY: a line of text with NUL at its end, valid during the call.
     let message = unsafe { CStr::from_ptr(message) };

@@ -28,8 +28,8 @@ pub struct Metrics {
     pub devices: Vec<DeviceMetrics>,
 }
 
-/// Numbers of one device. Those about memory are zero before its first use, and
-/// for the CPU.
+/// Numbers of one device. Those about memory are zero for the CPU, and for a GPU
+/// before its first use.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceMetrics {
@@ -37,14 +37,14 @@ pub struct DeviceMetrics {
     pub device: String,
     /// As the vendor calls it.
     pub name: String,
-    /// Takes jobs: no if it cannot be used, or is lost until the process is
-    /// restarted.
+    /// Whether it takes partitions: not if it cannot be used, or is gone until the
+    /// process is restarted.
     pub usable: bool,
     /// Workers that run.
     pub workers: u64,
     /// Partitions that wait for a worker.
     pub waiting: u64,
-    /// Partitions in the hands of workers.
+    /// Partitions that workers carry.
     pub carried: u64,
     /// Partitions that have ended, by outcome: `done`, `cancelled`,
     /// `unsatisfied`, `invalid`, `device_lost`, `failed`.
@@ -55,37 +55,38 @@ pub struct DeviceMetrics {
     pub vram_budget_bytes: u64,
     /// Physical memory mapped for jobs and parameter sets.
     pub vram_mapped_bytes: u64,
-    /// By use: `fixed`, `jobs`, `fenced`, `parameters`.
+    /// Device memory in use, by use: `fixed`, `jobs`, `fenced`, `parameters`.
     pub vram_used_bytes: BTreeMap<String, u64>,
-    /// Pinned host memory for copies, and of the caller's.
+    /// Pinned host memory: the library's own for copies, and the caller's.
     pub pinned_host_bytes: u64,
-    /// Pinned host memory with parameter sets that do not fit the device beside
-    /// a job.
+    /// Pinned host memory with the parameter sets that do not fit the device beside
+    /// a partition.
     pub pinned_parameter_bytes: u64,
-    /// Partitions whose parameter set was read from there, behind the kernels.
+    /// Partitions that were streamed: their parameter set crossed the bus behind
+    /// the kernels.
     pub streamed: u64,
-    /// Copied to the device.
+    /// Bytes copied to the device.
     pub uploaded_bytes: u64,
-    /// Partitions and loads run again after the device was lost.
+    /// Retries: partitions and loads that ran again after the device was lost.
     pub retries: u64,
-    /// Partitions given to another device after this one was lost.
+    /// Partitions that moved to another device after this one was lost.
     pub moved: u64,
-    /// Times the device was lost.
+    /// How often the device was lost and reset.
     pub resets: u64,
 }
 
-/// How often a stage was gone through, and how long that took.
+/// How often partitions went through a stage, and how long that took.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stage {
-    /// Times.
+    /// How often.
     pub count: u64,
-    /// Of all times together.
+    /// The sum of all times, in seconds.
     pub seconds: f64,
 }
 
-/// The library's numbers. One that a newer library has besides is in
-/// [`metrics_text`] only.
+/// The library's numbers. Those that only a newer library has are in
+/// [`metrics_text`] alone.
 pub fn metrics() -> Result<Metrics> {
     let text = metrics_text()?;
     let samples = parse(&text).map_err(|line| {
@@ -101,7 +102,7 @@ pub fn metrics() -> Result<Metrics> {
 /// The same in Prometheus' text format, for a scraper to fetch.
 /// `docs/observing.md` in the repository lists what is in it.
 pub fn metrics_text() -> Result<String> {
-    // A counter may get a digit more between the two calls.
+    // A counter may grow by a digit between the two calls.
     const SPARE: usize = 256;
     check_abi()?;
     let mut needed = 0;
@@ -112,7 +113,7 @@ pub fn metrics_text() -> Result<String> {
         // SAFETY: `text` may be written, as far as its length.
         match check(unsafe { sys::cuzk_metrics(text.as_mut_ptr().cast(), text.len(), &mut needed) })
         {
-            // A device more since then: `needed` says how much it is now.
+            // The text has grown by more: `needed` is its size now.
             Err(Error::Size(_)) => continue,
             outcome => outcome?,
         }
@@ -135,7 +136,7 @@ impl Metrics {
         }
     }
 
-    /// The device of a sample; a new one if it is its first.
+    /// The device that a sample belongs to: a new one for its first sample.
     fn device(&mut self, device: &str, sample: &Sample<'_>) -> &mut DeviceMetrics {
         let known = self.devices.iter().position(|d| d.device == device);
         let index = known.unwrap_or_else(|| {
@@ -151,7 +152,7 @@ impl Metrics {
 }
 
 impl DeviceMetrics {
-    /// False for one that has no field.
+    /// Stores a sample. False if no field is for it.
     fn add(&mut self, sample: &Sample<'_>) -> bool {
         let by = |label| sample.label(label).unwrap_or_default().to_owned();
         let stage = |stages: &mut BTreeMap<String, Stage>, set: fn(&mut Stage, &Sample<'_>)| {

@@ -3,8 +3,8 @@ use cuzk_sys as sys;
 use crate::error::Error;
 use crate::Result;
 
-/// Order among jobs that wait for a device. Within one, jobs go in order of
-/// arrival; a job that waits long rises.
+/// Order among jobs that wait for a device. Within a priority, jobs go in order of
+/// arrival; a job that has waited long gets a higher one.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
@@ -50,7 +50,7 @@ impl ProveOptions {
         self
     }
 
-    /// Binds to one device, by its index in [`devices`](crate::devices).
+    /// Proves on one device only, by its index in [`devices`](crate::devices).
     pub fn device(mut self, index: u32) -> Self {
         self.device = Some(index);
         self
@@ -83,8 +83,8 @@ impl ProveOptions {
     }
 }
 
-/// How to open a parameter file. The default: points are checked to be on the
-/// curve, and not more.
+/// How to open a parameter file. By default every point is checked to be on the
+/// curve, and nothing else about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SrsOptions {
     check_subgroup: bool,
@@ -96,7 +96,7 @@ impl SrsOptions {
         Self::default()
     }
 
-    /// Checks also that every point is in the prime-order subgroup, which takes
+    /// Also checks that every point is in the prime-order subgroup, which takes
     /// much longer.
     pub fn check_subgroup(mut self) -> Self {
         self.check_subgroup = true;

@@ -91,9 +91,9 @@ impl Srs {
     pub fn prove(&self, partition: &Partition<'_>, options: &ProveOptions) -> Result<Proof> {
         let assignment = partition.raw()?;
         let mut proof = sys::cuzk_proof::default();
-        // SAFETY: everything the assignment points to lives as long as
-        // `partition`, which is borrowed until the call is over, and with it
-        // the library's reads. The other pointers lead to local values.
+        // SAFETY: what the assignment points to lives as long as `partition`,
+        // which is borrowed until the call returns; the library reads nothing
+        // after that. The other pointers lead to local values.
         check(unsafe {
             sys::cuzk_prove_partition(
                 self.handle,
@@ -107,9 +107,9 @@ impl Srs {
         Ok(Proof(proof))
     }
 
-    /// Starts a job of any number of partitions, and returns at once. What they
-    /// hold must be owned, so that a job that is forgotten leaves it in place;
-    /// for borrowed memory see [`scope`](crate::scope).
+    /// Starts a job of any number of partitions, and returns at once. Their memory
+    /// must be owned, so that it stays if the job is forgotten; for borrowed
+    /// memory see [`scope`](crate::scope).
     ///
     /// An argument that is refused is an error here, with the partition's index
     /// in the message, and nothing is started.
@@ -138,8 +138,8 @@ impl Srs {
         partitions: Vec<Partition<'static>>,
         options: &ProveOptions,
     ) -> Result<Job<'static>> {
-        // SAFETY: 'static memory is borrowed for good, or owned by the job: a
-        // job that is forgotten keeps it for good.
+        // SAFETY: 'static memory is borrowed for ever, or owned by the job, and a
+        // job that is forgotten is never dropped.
         unsafe { Job::start(self.handle, partitions, options) }
     }
 
@@ -171,8 +171,7 @@ impl Clone for Srs {
 
 impl Drop for Srs {
     fn drop(&mut self) {
-        // Nothing could be done about an error, and none is possible: the
-        // reference that is given back is this value's.
+        // There can be no error: the reference is this value's own.
         // SAFETY: takes no pointers.
         unsafe { sys::cuzk_srs_release(self.handle) };
     }

@@ -10,12 +10,12 @@ use crate::error::{check, Error};
 use crate::version::check_abi;
 use crate::Result;
 
-/// A recording of what happens when: partitions that wait, upload and compute,
-/// on which worker and device. Its file is shown by <https://ui.perfetto.dev>
-/// and Chrome's `about:tracing`, and read by `cmd/cuzk-timeline` of the
-/// repository. There is one in a process at a time.
+/// A recording: when which partition waits, uploads and computes, on which worker
+/// and device. <https://ui.perfetto.dev> and Chrome's `about:tracing` show its
+/// file, and `cmd/cuzk-timeline` of the repository reads it. There is one
+/// recording at a time in a process.
 ///
-/// Dropping it ends the recording too, but says nothing of errors.
+/// Dropping it stops the recording too, but tells no errors.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -37,7 +37,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Begins to record into a file, which is made or emptied. `%p` in the path
+    /// Starts a recording into a file, which is made or emptied. `%p` in the path
     /// stands for the number of the process. [`Error::Value`] if one is
     /// recording, [`Error::FileIo`] if the file cannot be made.
     pub fn start(path: impl AsRef<Path>) -> Result<Self> {
@@ -57,17 +57,17 @@ impl Timeline {
         &self.path
     }
 
-    /// Ends the recording and completes its file, whose path is returned.
+    /// Stops the recording and completes its file, whose path is returned.
     pub fn stop(mut self) -> Result<PathBuf> {
         let path = mem::take(&mut self.path);
-        // Stopped here, so not by the drop.
+        // The drop must not stop it again.
         mem::forget(self);
         // SAFETY: takes no arguments.
         check(unsafe { sys::cuzk_timeline_stop() })?;
         Ok(path)
     }
 
-    /// Ends the recording and reads its file: a JSON array of Chrome's trace
+    /// Stops the recording and reads its file: a JSON array of Chrome's trace
     /// events.
     pub fn stop_and_read(self) -> Result<String> {
         let path = self.stop()?;
@@ -83,7 +83,7 @@ impl Drop for Timeline {
     }
 }
 
-/// As the library does it.
+/// The path with the number of the process, as the library makes it.
 fn expand(path: &[u8]) -> PathBuf {
     let process = std::process::id().to_string();
     let mut parts = path.split(|byte| *byte == b'%');

@@ -6,7 +6,7 @@ use crate::error::check;
 use crate::Result;
 
 /// A scalar: four limbs of 64 bits in Montgomery form, least significant first,
-/// below the modulus. The memory layout of blst, blstrs and gnark-crypto.
+/// below the modulus. This is the memory layout of blst, blstrs and gnark-crypto.
 #[repr(transparent)]
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fr(pub(crate) sys::cuzk_fr);
@@ -143,7 +143,7 @@ impl From<Proof> for sys::cuzk_proof {
     }
 }
 
-/// Nothing is checked here; verifying does.
+/// Checks nothing; [`Srs::verify`](crate::Srs::verify) does.
 impl From<sys::cuzk_proof> for Proof {
     fn from(proof: sys::cuzk_proof) -> Self {
         Self(proof)

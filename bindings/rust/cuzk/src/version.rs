@@ -13,8 +13,8 @@ pub fn version() -> &'static str {
     version.to_str().unwrap_or("not UTF-8")
 }
 
-/// Refuses a library that is too old or another one's. Matters where it is
-/// linked dynamically.
+/// Refuses a library that is too old, or has another ABI. One that is linked
+/// dynamically may be.
 pub(crate) fn check_abi() -> Result<()> {
     // SAFETY: takes no arguments.
     let loaded = unsafe { sys::cuzk_abi_version() };
@@ -32,7 +32,7 @@ pub(crate) fn check_abi() -> Result<()> {
     )))
 }
 
-/// Same major version, at least the same minor version.
+/// Whether the major version is the same and the minor version at least the same.
 fn is_usable(loaded: u32, wanted: u32) -> bool {
     loaded / 1000 == wanted / 1000 && loaded >= wanted
 }

@@ -84,7 +84,7 @@ impl Pool {
     }
 
     /// Whoever takes a buffer next writes it; here that is now.
-    fn give_back(&self, mut buffer: Pinned) {
+    fn put(&self, mut buffer: Pinned) {
         overwrite(buffer.elements());
         self.0.lock().unwrap().push(buffer);
     }
@@ -113,8 +113,8 @@ impl PendingProofHandle {
             .collect();
         let handle = batch.start(&rows, srs, mutex, device);
         for rows in rows {
-            pool.give_back(rows.a);
-            pool.give_back(rows.b);
+            pool.put(rows.a);
+            pool.put(rows.b);
         }
         Self { handle, batch }
     }
