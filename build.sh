@@ -173,6 +173,8 @@ tests() {
         ./internal/{circuits/gv,circuits/synth,hostmem,par,sched,settings,vram}/...
     step "go test -race, lost devices" env CUZK_REQUIRE_CUDASIM=1 go test -race -timeout 30m -run 'Lost|Reset|Drop|Recover|Pinned|Cancelled' ./cuda
     step "lock check" env CUZK_SCHED_JOBS=3000 go test -timeout 30m -tags cuzk_lockcheck ./internal/sched
+    step "lock check, cuda" env CUZK_REQUIRE_CUDASIM=1 go test -timeout 30m -tags cuzk_lockcheck \
+        -run 'Timeline|WorkersWithin|CancelAnywhere|LostDevice|ManyLaunches|Tiles' ./cuda
     step model tests/model/run.sh
     fuzz
     step rust bindings/rust/check.sh test

@@ -121,6 +121,7 @@ func (h *hostPoints) forgetLocked() bool {
 // reads the set's file, converts and checks it on all cores, and registers the
 // memory.
 func (h *hostPoints) read(ctx context.Context, s *session) (done func(), err error) {
+	sched.MayWait("a registration of host memory")
 	sections, err := h.params.Sections(ctx)
 	if err != nil {
 		return nil, err
@@ -272,6 +273,7 @@ func (h *hostPoints) addresses(s *session) (at [len(plan.AllSections)]launch.Ran
 // until no job of any card reads it, and keeps new ones waiting until takenBack.
 // From now on s registers nothing more.
 func pinnedBy(s *session) (mine []*hostPoints) {
+	sched.MayWait("readers of registered host memory")
 	pinnedPoints.mu.Lock()
 	defer pinnedPoints.mu.Unlock()
 	s.ending = true

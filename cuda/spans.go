@@ -22,15 +22,21 @@ const (
 	epochTries = 5
 )
 
+// epochWait is how long the answer to one comparison is waited for, in which a
+// device answers 100,000 times: one that is lost may never. Tests change it.
+var epochWait = time.Second
+
 // stamps are the events with a time stamp of one context, and the clocks'
 // relation. Nothing is made unless a timeline is recorded.
 type stamps struct {
 	mu     sync.Mutex
 	idle   []driver.Event // guarded by mu; may be recorded
 	epochs []epoch        // guarded by mu; the last one is in use
-	clock  driver.Stream  // guarded by mu; nothing but the events of epochs runs on it
 
-	readMu   sync.Mutex // before mu; held while the events of a job that has ended are read
+	comparing sync.Mutex    // before mu; held while the clocks are compared, which waits for the device
+	clock     driver.Stream // guarded by comparing; nothing but the events of epochs runs on it
+
+	readMu   sync.Mutex // before comparing and mu; held while the events of a job that has ended are read
 	released bool       // guarded by readMu; all events are given back
 
 	// What a timeline asks takes up to a millisecond, for which a poll under the
@@ -78,6 +84,7 @@ func (s *session) measure(partition *timeline.Partition) *spans {
 	if partition == nil || !timeline.On() {
 		return nil
 	}
+	sched.MayWait("the device's clock")
 	card := s.context.Device()
 	m := &spans{partition: partition, stamps: &s.stamps, device: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name)}
 	err := s.stamps.thread.do(s.context, func(b *driver.Bound) (err error) {
@@ -92,10 +99,10 @@ func (s *session) measure(partition *timeline.Partition) *spans {
 
 // epochNow is the epoch in use, or a new one.
 func (t *stamps) epochNow(b *driver.Bound) (epoch, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if n := len(t.epochs); n > 0 && time.Since(t.epochs[n-1].at) < epochLife {
-		return t.epochs[n-1], nil
+	t.comparing.Lock()
+	defer t.comparing.Unlock()
+	if e, ok := t.epochInUse(); ok {
+		return e, nil
 	}
 	if t.clock == 0 {
 		var err error
@@ -106,7 +113,7 @@ func (t *stamps) epochNow(b *driver.Bound) (epoch, error) {
 	var best epoch
 	var bestTook time.Duration
 	for range epochTries {
-		e, took, err := t.compareLocked(b)
+		e, took, err := t.compare(b)
 		if err != nil {
 			return epoch{}, err
 		}
@@ -114,17 +121,34 @@ func (t *stamps) epochNow(b *driver.Bound) (epoch, error) {
 			best, e, bestTook = e, best, took
 		}
 		if e.event != 0 {
-			t.idle = append(t.idle, e.event)
+			t.putBack(e.event)
 		}
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.epochs = append(t.epochs, best)
 	return best, nil
 }
 
-// compareLocked records an event on the idle stream. It happened between the
-// call and the answer.
-func (t *stamps) compareLocked(b *driver.Bound) (epoch, time.Duration, error) {
-	e, err := t.takeLocked(b)
+// epochInUse is the last epoch, if it is young enough.
+func (t *stamps) epochInUse() (epoch, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(t.epochs)
+	if n == 0 || time.Since(t.epochs[n-1].at) >= epochLife {
+		return epoch{}, false
+	}
+	return t.epochs[n-1], true
+}
+
+// errClock is for a device that does not say what time it is.
+var errClock = errors.New("cuda: the device does not answer to an event on an idle stream")
+
+// compare records an event on the idle stream. It happened between the call and
+// the answer. It is called with comparing held, and not mu, which is taken under
+// the compute lock.
+func (t *stamps) compare(b *driver.Bound) (epoch, time.Duration, error) {
+	e, err := t.take(b)
 	if err != nil {
 		return epoch{}, 0, err
 	}
@@ -137,14 +161,19 @@ func (t *stamps) compareLocked(b *driver.Bound) (epoch, time.Duration, error) {
 		if err != nil {
 			return epoch{}, 0, err
 		}
+		took := time.Since(begin)
 		if done {
-			took := time.Since(begin)
 			return epoch{e, begin.Add(took / 2)}, took, nil
+		}
+		if took > epochWait {
+			return epoch{}, 0, errClock
 		}
 	}
 }
 
-func (t *stamps) takeLocked(b *driver.Bound) (driver.Event, error) {
+func (t *stamps) take(b *driver.Bound) (driver.Event, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if n := len(t.idle); n > 0 {
 		e := t.idle[n-1]
 		t.idle = t.idle[:n-1]
@@ -153,11 +182,15 @@ func (t *stamps) takeLocked(b *driver.Bound) (driver.Event, error) {
 	return b.NewTimer()
 }
 
+func (t *stamps) putBack(e driver.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.idle = append(t.idle, e)
+}
+
 // put stamps the tail of a stream.
 func (t *stamps) put(b *driver.Bound, s driver.Stream) (driver.Event, error) {
-	t.mu.Lock()
-	e, err := t.takeLocked(b)
-	t.mu.Unlock()
+	e, err := t.take(b)
 	if err != nil {
 		return 0, err
 	}
@@ -244,6 +277,7 @@ func (h *holding) reportSpans() {
 	if h == nil || h.spans == nil {
 		return
 	}
+	sched.MayWait("the job's time stamps")
 	// What fails here has been noticed by the job.
 	_ = h.stamps.thread.do(h.context, h.spans.report)
 }
@@ -254,6 +288,8 @@ func (t *stamps) release(b *driver.Bound) error {
 	t.readMu.Lock()
 	defer t.readMu.Unlock()
 	t.released = true
+	t.comparing.Lock()
+	defer t.comparing.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var failed error

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -136,4 +137,48 @@ func readSpans(t *testing.T, path string) map[int]map[string][]float64 {
 		spans[e.Args.Job][e.Name] = append(spans[e.Args.Job][e.Name], e.Ts)
 	}
 	return spans
+}
+
+// TestNothingWaitsForTheDevicesClock lets the device not answer while the clocks
+// are compared: a stamp, which is put under the compute lock, does not wait for
+// that.
+func TestNothingWaitsForTheDevicesClock(t *testing.T) {
+	needsFaults(t)
+	usual := epochWait
+	defer func() { epochWait = usual }()
+	epochWait = time.Hour
+	d, sim := open(t, Options{}, cudasim.Config{})
+	s := d.current.Load()
+	const notReady = 600
+	sim.Fault(cudasim.Fault{Call: "cuEventQuery", Code: notReady})
+	compared, begun := make(chan error, 1), sim.Report().Calls["cuEventQuery"]
+	go func() {
+		compared <- s.stamps.thread.do(s.context, func(b *driver.Bound) error {
+			_, err := s.stamps.epochNow(b)
+			return err
+		})
+	}()
+	require.Eventually(t, func() bool { return sim.Report().Calls["cuEventQuery"] > begun }, time.Minute, time.Millisecond)
+	require.NoError(t, s.on(sched.Compute, func(b *driver.Bound, stream driver.Stream) error {
+		e, err := s.stamps.put(b, stream)
+		s.stamps.putBack(e)
+		return err
+	}))
+	select {
+	case err := <-compared:
+		assert.Fail(t, "the comparison has ended before the stamp was put", "%v", err)
+	default:
+	}
+	sim.ClearFaults()
+	require.NoError(t, <-compared)
+
+	epochWait = 0
+	sim.Fault(cudasim.Fault{Call: "cuEventQuery", Code: notReady})
+	require.NoError(t, s.stamps.thread.do(s.context, func(b *driver.Bound) error {
+		s.stamps.epochs[0].at = time.Time{} // too old
+		_, err := s.stamps.epochNow(b)
+		assert.ErrorIs(t, err, errClock, "nor does the comparison wait for ever")
+		return nil
+	}))
+	sim.ClearFaults()
 }

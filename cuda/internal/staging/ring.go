@@ -133,6 +133,7 @@ type filled struct {
 // copies are enqueued, or at the first error, or panics. Whichever it is, no
 // fill is running any more, so nothing of the caller's is read.
 func (r *Ring) Send(ctx context.Context, to Stream, segments ...Segment) (err error) {
+	sched.MayWait("pinned buffers")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan filled, len(r.Slots)) // a place for every slot: sends never block
