@@ -8,6 +8,7 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/timeline"
+	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
@@ -44,18 +45,20 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 			return err
 		}
 		j.device.launched.Add(int64(len(calls)))
-		err = j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, compute driver.Stream) error {
-			if j.plan.Streams {
-				i = 0
-			}
-			side, row := j.sides[i], rowSide(i)
-			if j.kernels.timer != nil {
-				side, row = compute, rowKernels // one after the other, so that each kernel's time is its own
-			}
-			return j.spans.around(b, side, timeline.Kernels, row, "sum "+of.String(), func() error {
-				return j.kernels.enqueue(b, side, calls)
-			})
-		}, j.withSet(plan.BlockWitness, plan.BlockScratch)...)
+		err = plan.InHolds(calls, func(calls []launch.Call) error {
+			return j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, compute driver.Stream) error {
+				if j.plan.Streams {
+					i = 0
+				}
+				side, row := j.sides[i], rowSide(i)
+				if j.kernels.timer != nil {
+					side, row = compute, rowKernels // one after the other, so that each kernel's time is its own
+				}
+				return j.spans.around(b, side, timeline.Kernels, row, "sum "+of.String(), func() error {
+					return j.kernels.enqueue(b, side, calls)
+				})
+			}, j.withSet(plan.BlockWitness, plan.BlockScratch)...)
+		})
 		if err != nil {
 			return err
 		}

@@ -245,11 +245,13 @@ func (j *job) compute(ctx context.Context) error {
 // launch enqueues calls that touch the given blocks; name is the timeline's.
 func (j *job) launch(ctx context.Context, name string, calls []launch.Call, blocks ...int) error {
 	j.device.launched.Add(int64(len(calls)))
-	return j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, s driver.Stream) error {
-		return j.spans.around(b, s, timeline.Kernels, rowKernels, name, func() error {
-			return j.kernels.enqueue(b, s, calls)
-		})
-	}, blocks...)
+	return plan.InHolds(calls, func(calls []launch.Call) error {
+		return j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, s driver.Stream) error {
+			return j.spans.around(b, s, timeline.Kernels, rowKernels, name, func() error {
+				return j.kernels.enqueue(b, s, calls)
+			})
+		}, blocks...)
+	})
 }
 
 // quotient enqueues h, in place of a.

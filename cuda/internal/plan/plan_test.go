@@ -296,3 +296,43 @@ func TestLaunchesWithinEveryBudget(t *testing.T) {
 		t.Logf("2^%d: %d budgets with a job alone, %d without a resident one", log, alone, streamed)
 	}
 }
+
+// TestHoldsOfTheComputeLock enqueues the largest sum of the plans for 2^14 to 2^23
+// rows: all its launches, in order, and never more than maxHold of
+// them at a time. -v prints the most that one hold would have had otherwise.
+func TestHoldsOfTheComputeLock(t *testing.T) {
+	for log := 14; log <= 24; log += 3 {
+		s := ShapeOf(porep(log))
+		_, bytes := s.Sections(0)
+		set := vram.NewSet("", bytes)
+		largest := 0
+		for budget := 6*bytes + 1<<30; ; budget = budget * 3 / 4 {
+			all, err := New(s, set, Limits{}, within(t, budget))
+			if err != nil {
+				break
+			}
+			if all.Resident == nil {
+				continue
+			}
+			for _, of := range AllSections {
+				m, err := all.Resident.MSM(of, all.Resident.mostScalars(of))
+				require.NoError(t, err)
+				largest = max(largest, m.Launches())
+			}
+		}
+		calls, held := make([]launch.Call, largest), 0
+		for i := range calls {
+			calls[i].GridX = uint32(i)
+		}
+		require.NoError(t, InHolds(calls, func(part []launch.Call) error {
+			require.LessOrEqual(t, len(part), maxHold)
+			for i := range part {
+				require.EqualValues(t, held+i, part[i].GridX)
+			}
+			held += len(part)
+			return nil
+		}))
+		assert.Equal(t, largest, held)
+		t.Logf("2^%d: %d launches in one sum", log, largest)
+	}
+}
