@@ -173,8 +173,8 @@ func (d *device) isGone(err error) bool {
 	return true
 }
 
-// withLoss adds to a moved partition's error why it was moved. The error stays
-// of the kind that the last device says.
+// withLoss adds the reason of the move to the text of a moved partition's error.
+// errors.Is sees only the last device's error.
 func (p *partition) withLoss(err error) error {
 	if err == nil || p.lost == nil {
 		return err

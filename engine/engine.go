@@ -117,7 +117,8 @@ func (e *Engine) Devices() []DeviceInfo {
 
 // SetWorkers sets the number of jobs that each device carries at the same
 // time, at any time; 0 is the default. Running jobs are not disturbed: with
-// fewer workers the surplus ones end after their job.
+// fewer workers the surplus ones end after their job. Error: ErrOption, unless n
+// is from 0 to MaxWorkers.
 func (e *Engine) SetWorkers(n int) error {
 	if err := checkWorkers(n); err != nil {
 		return err
@@ -130,7 +131,9 @@ func (e *Engine) SetWorkers(n int) error {
 }
 
 // Close refuses new work, cancels the jobs that have not ended, waits for
-// them, and gives all memory back. Open SRS handles become invalid.
+// them, and frees all memory but that of AllocHost. Every SRS becomes invalid.
+// Errors: ErrClosed when called again, those of closing devices, and
+// timeline.ErrFile.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.closed {

@@ -29,7 +29,7 @@ type Partition struct {
 type Job struct {
 	id     uint64
 	engine *Engine
-	set    *paramSet // pinned until the job ends
+	set    *paramSet // acquired until the job ends
 	opt    ProveOptions
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -75,13 +75,13 @@ func (e *Engine) Start(ctx context.Context, s *SRS, parts []Partition, opt Prove
 	if s == nil {
 		return nil, fmt.Errorf("%w: the parameter set is nil", ErrOption)
 	}
-	set, err := s.pin(e)
+	set, err := s.acquire(e)
 	if err != nil {
 		return nil, err
 	}
 	j, err := e.newJob(ctx, set, parts, opt)
 	if err != nil {
-		set.unpin()
+		set.release()
 		return nil, err
 	}
 	j.queueAll(parts)
@@ -283,10 +283,10 @@ func (j *Job) finish(p *partition, proof Proof, err error) {
 	}
 }
 
-// end lets go of everything the job held and answers its waiters.
+// end releases everything that the job held and answers its waiters.
 func (j *Job) end() {
 	j.cancel(nil)
-	j.set.unpin()
+	j.set.release()
 	e := j.engine
 	e.mu.Lock()
 	delete(e.jobs, j)
@@ -355,7 +355,9 @@ func (j *Job) stopped() error {
 }
 
 // Prove is Start and Wait for one partition. When ctx ends it cancels the job
-// and returns once the assignment is no longer read.
+// and returns once the assignment is no longer read. Errors: those of Start;
+// ErrCancelled, ErrUnsatisfied, groth16.ErrScalarRange, and those of devices:
+// ErrDevice, ErrDeviceLost, ErrDeviceMemory, ErrHostMemory, ErrInternal.
 func (e *Engine) Prove(ctx context.Context, s *SRS, part Partition, opt ProveOptions) (Proof, error) {
 	j, err := e.Start(ctx, s, []Partition{part}, opt)
 	if err != nil {

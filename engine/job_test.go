@@ -258,7 +258,7 @@ func TestNilArgumentsAreRefused(t *testing.T) {
 	_, err := b.Start(t.Context(), nil, []Partition{b.part}, any1())
 	require.ErrorIs(t, err, ErrOption)
 	require.ErrorIs(t, b.set.Verify(b.part.Assignment.Inputs, nil), ErrOption)
-	require.EqualValues(t, 1, b.set.set.pins, "a refused call pins nothing")
+	require.EqualValues(t, 1, b.set.set.refs, "a refused call pins nothing")
 }
 
 func TestWaitersDoNotShareTheirProofs(t *testing.T) {

@@ -20,8 +20,8 @@ type SRSOptions struct {
 	AllowTrailing bool // bytes after the last section, which bellperson ignores
 }
 
-// SRS is a handle to an open parameter set. Sets opened twice share memory.
-// A new handle holds one reference.
+// SRS is a user's reference to a parameter set. A set that is opened twice is in
+// memory once. Retain and Release count the owners of an SRS; a new one has one.
 type SRS struct {
 	engine *Engine
 	set    *paramSet
@@ -41,12 +41,21 @@ type SRSInfo struct {
 	PointBytes uint64 // of all points, in host or in device memory
 }
 
-// paramSet is one srs.Params with what the engine keeps beside it. Handles
-// and jobs pin it; when the last lets go, devices and memory forget it.
+// paramSet is one srs.Params with what the engine keeps beside it.
+//
+// Who uses a set is counted where it is used, each count under its own lock:
+//
+//	C handle       the owners of a cuzk_srs (package capi); together one owner of its SRS
+//	SRS.refs       the owners of one SRS, which Go users and the drop-in retain and release
+//	paramSet.refs  the SRS and jobs of one engine; with the last the set is closed
+//	srs.Params     the engines that have the set and what reads its points; the
+//	               last release frees the points and closes the file
+//	vram.Set       its pins on one device: partitions that it may not be evicted under
+//	host points    the devices that hold them, and the partitions that read them
 type paramSet struct {
 	engine *Engine
 	params *srs.Params
-	pins   int // guarded by engine.mu
+	refs   int // guarded by engine.mu; of SRS and jobs
 
 	mu     sync.Mutex
 	loaded map[*device]backend.Device // guarded by mu; where Load succeeded
@@ -66,7 +75,9 @@ func (e *Engine) OpenSRS(ctx context.Context, path string, opt SRSOptions) (*SRS
 	return e.AddSRS(ctx, p)
 }
 
-// AddSRS takes over one reference to p, also when it fails.
+// AddSRS makes an opened set ready as OpenSRS does. It takes over one reference
+// to p, also when it fails. Errors: those of the device, of reading the points
+// (package srs), ErrNoDevice, ErrClosed.
 func (e *Engine) AddSRS(ctx context.Context, p *srs.Params) (*SRS, error) {
 	if err := e.begin(); err != nil {
 		return nil, errors.Join(err, p.Release())
@@ -74,7 +85,7 @@ func (e *Engine) AddSRS(ctx context.Context, p *srs.Params) (*SRS, error) {
 	defer e.ended.Done()
 	set := e.adopt(p)
 	if err := e.loadSomewhere(ctx, set); err != nil {
-		set.unpin()
+		set.release()
 		return nil, err
 	}
 	return &SRS{engine: e, set: set, refs: 1}, nil
@@ -104,8 +115,8 @@ func (e *Engine) loadSomewhere(ctx context.Context, set *paramSet) error {
 	}
 }
 
-// adopt finds or makes the set of p and pins it. The set holds one reference
-// to p, however many handles there are.
+// adopt finds or makes the set of p and acquires it. The set holds one reference
+// to p, however many SRS there are.
 func (e *Engine) adopt(p *srs.Params) *paramSet {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -119,7 +130,7 @@ func (e *Engine) adopt(p *srs.Params) *paramSet {
 	} else if err := p.Release(); err != nil {
 		e.log.Warn("parameter set shared twice", "error", err)
 	}
-	set.pins++
+	set.refs++
 	return set
 }
 
@@ -146,12 +157,12 @@ func (s *paramSet) loadOn(ctx context.Context, d *device, dev backend.Device) er
 	return nil
 }
 
-// unpin gives one pin back; the last one frees the set.
-func (s *paramSet) unpin() {
+// release releases one reference; with the last one the set is closed.
+func (s *paramSet) release() {
 	e := s.engine
 	e.mu.Lock()
-	s.pins--
-	last := s.pins == 0
+	s.refs--
+	last := s.refs == 0
 	if last {
 		delete(e.sets, s.params)
 	}
@@ -161,8 +172,8 @@ func (s *paramSet) unpin() {
 	}
 }
 
-// drop forgets the set on every device and in host memory, once. It holds no
-// lock meanwhile: to unpin a set of 44 GiB takes its time.
+// drop evicts the set from every device and releases its host memory, once. It
+// holds no lock meanwhile: unregistering 44 GiB of host memory takes time.
 func (s *paramSet) drop() {
 	s.dropped.Do(func() {
 		s.mu.Lock()
@@ -178,8 +189,8 @@ func (s *paramSet) drop() {
 	})
 }
 
-// dropAllSets frees what handles still pin when the engine closes. Jobs have
-// ended; what still holds a pin reads the verifying key and no points.
+// dropAllSets drops the sets that still have an SRS when the engine closes. All
+// jobs have ended. Calls that still hold a reference read the verifying key only.
 func (e *Engine) dropAllSets() {
 	e.mu.Lock()
 	sets := e.sets
@@ -190,8 +201,9 @@ func (e *Engine) dropAllSets() {
 	}
 }
 
-// pin adds a pin for a job of engine e.
-func (s *SRS) pin(e *Engine) (*paramSet, error) {
+// acquire acquires the set for a job or call of engine e. Errors: ErrOption,
+// ErrReleased, ErrClosed.
+func (s *SRS) acquire(e *Engine) (*paramSet, error) {
 	if s.engine != e {
 		return nil, fmt.Errorf("%w: the parameter set was opened by another engine", ErrOption)
 	}
@@ -205,11 +217,11 @@ func (s *SRS) pin(e *Engine) (*paramSet, error) {
 	if e.closed {
 		return nil, errClosed
 	}
-	s.set.pins++
+	s.set.refs++
 	return s.set, nil
 }
 
-// Retain adds a reference to the handle.
+// Retain adds an owner. Error: ErrReleased after the last Release.
 func (s *SRS) Retain() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,8 +232,9 @@ func (s *SRS) Retain() error {
 	return nil
 }
 
-// Release gives a reference back. With the last one the handle becomes
-// invalid; jobs that were started keep the set until they end.
+// Release takes an owner away. With the last one the SRS becomes invalid; jobs
+// that were started keep the set until they end. Error: ErrReleased after the
+// last one.
 func (s *SRS) Release() error {
 	s.mu.Lock()
 	if s.refs == 0 {
@@ -232,18 +245,18 @@ func (s *SRS) Release() error {
 	last := s.refs == 0
 	s.mu.Unlock()
 	if last {
-		s.set.unpin()
+		s.set.release()
 	}
 	return nil
 }
 
 // Info returns the facts of the set. Error: ErrReleased.
 func (s *SRS) Info() (SRSInfo, error) {
-	set, err := s.pin(s.engine)
+	set, err := s.acquire(s.engine)
 	if err != nil {
 		return SRSInfo{}, err
 	}
-	defer set.unpin()
+	defer set.release()
 	c := set.params.Counts()
 	return SRSInfo{
 		DomainSize: domainSize(c.H),
@@ -272,11 +285,11 @@ func (s *SRS) Verify(inputs []fr.Element, proof *Proof) error {
 	if proof == nil {
 		return fmt.Errorf("%w: the proof is nil", ErrOption)
 	}
-	set, err := s.pin(s.engine)
+	set, err := s.acquire(s.engine)
 	if err != nil {
 		return err
 	}
-	defer set.unpin()
+	defer set.release()
 	key, err := set.preparedKey()
 	if err != nil {
 		return err

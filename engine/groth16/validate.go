@@ -24,6 +24,11 @@ func Domain(rows int) int { return 1 << bits.Len(uint(rows-1)) }
 
 // Validate checks the sizes, densities and popcounts of a, recounted, against
 // each other and against the parameters' counts. It reads no scalar.
+//
+// Errors: ErrNoRows, ErrRowCount, ErrNoInputs, ErrTooFewRows, ErrTooManyRows, of
+// the kind ErrSize; ErrDensityLength, ErrDensityWords, ErrPopcount, of the kind
+// ErrDensity; ErrDomain, ErrInputCount, ErrAuxCount, ErrACount, ErrBCount,
+// ErrBG2Count, of the kind ErrMismatch.
 func Validate(a *Assignment, c Counts) error {
 	if err := validateSizes(a); err != nil {
 		return err

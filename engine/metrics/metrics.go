@@ -15,15 +15,12 @@ import (
 	"github.com/libcuzk/libcuzk/engine"
 )
 
-// Source is where the numbers come from: an *engine.Engine.
-type Source interface{ Metrics() engine.Metrics }
-
-var _ Source = (*engine.Engine)(nil)
-
 // Text is all metrics of an engine in Prometheus' text format.
-func Text(s Source) ([]byte, error) {
+func Text(e *engine.Engine) ([]byte, error) { return text(NewCollector(e)) }
+
+func text(c prometheus.Collector) ([]byte, error) {
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(NewCollector(s)); err != nil {
+	if err := registry.Register(c); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	families, err := registry.Gather()
@@ -39,10 +36,10 @@ func Text(s Source) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// NewCollector reads the numbers each time it is asked.
-func NewCollector(s Source) prometheus.Collector { return &collector{s} }
+// NewCollector returns a collector that reads the numbers each time it is asked.
+func NewCollector(e *engine.Engine) prometheus.Collector { return &collector{e.Metrics} }
 
-type collector struct{ source Source }
+type collector struct{ read func() engine.Metrics }
 
 var deviceLabels = []string{"device", "name"}
 
@@ -120,7 +117,7 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
-	m := c.source.Metrics()
+	m := c.read()
 	to <- prometheus.MustNewConstMetric(setsDesc, prometheus.GaugeValue, float64(m.ParameterSets))
 	for i := range m.Devices {
 		collectDevice(&m.Devices[i], to)

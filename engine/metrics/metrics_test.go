@@ -16,12 +16,8 @@ import (
 	"github.com/libcuzk/libcuzk/engine/backend"
 )
 
-type fixed engine.Metrics
-
-func (f fixed) Metrics() engine.Metrics { return engine.Metrics(f) }
-
-func example() fixed {
-	return fixed{
+func example() engine.Metrics {
+	return engine.Metrics{
 		ParameterSets: 2,
 		Devices: []engine.DeviceMetrics{
 			{
@@ -38,8 +34,12 @@ func example() fixed {
 	}
 }
 
+func collectorOf(m engine.Metrics) prometheus.Collector {
+	return &collector{func() engine.Metrics { return m }}
+}
+
 func TestText(t *testing.T) {
-	text, err := Text(example())
+	text, err := text(collectorOf(example()))
 	require.NoError(t, err)
 	const labels = `device="cuda1",name="H200 \"large\""`
 	for _, line := range []string{
@@ -80,7 +80,7 @@ func TestText(t *testing.T) {
 
 func TestNamesFollowPrometheusRules(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	require.NoError(t, registry.Register(NewCollector(example())))
+	require.NoError(t, registry.Register(collectorOf(example())))
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	problems, err := promlint.NewWithMetricFamilies(families).Lint()
@@ -90,7 +90,7 @@ func TestNamesFollowPrometheusRules(t *testing.T) {
 
 // TestDocumentation holds docs/observing.md against what is written.
 func TestDocumentation(t *testing.T) {
-	text, err := Text(example())
+	text, err := text(collectorOf(example()))
 	require.NoError(t, err)
 	page, err := os.ReadFile("../../docs/observing.md")
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Names of events that are no spans; package report reads them.
+// Names of events that are no spans; cmd/cuzk-timeline reads them.
 const (
 	NameProcess = "process_name"
 	NameThread  = "thread_name"
