@@ -90,7 +90,7 @@ func (p *Params) loadTiles(ctx context.Context, points *Points) error {
 func (p *Params) tiles() []tile {
 	var out []tile
 	for s := range Section(sectionCount) {
-		n := s.of(p.counts)
+		n := s.Count(p.counts)
 		for first := 0; first < n; first += tilePoints {
 			out = append(out, tile{s, first, min(tilePoints, n-first)})
 		}
@@ -189,13 +189,13 @@ func newPoints(c groth16.Counts) ([]byte, *Points, error) {
 	total := 0
 	for s := range Section(sectionCount) {
 		offsets[s] = total
-		total += (s.of(c)*s.PointBytes() + page - 1) / page * page
+		total += (s.Count(c)*s.PointBytes() + page - 1) / page * page
 	}
 	memory, err := hostmem.Alloc(total)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrMemory, err)
 	}
-	g1 := func(s Section) []bls.G1Affine { return overlay[bls.G1Affine](memory, offsets[s], s.of(c)) }
+	g1 := func(s Section) []bls.G1Affine { return overlay[bls.G1Affine](memory, offsets[s], s.Count(c)) }
 	return memory, &Points{
 		H: g1(SectionH), L: g1(SectionL), A: g1(SectionA), BG1: g1(SectionBG1),
 		BG2: overlay[bls.G2Affine](memory, offsets[SectionBG2], c.BG2), Paged: true,

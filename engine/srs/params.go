@@ -111,7 +111,7 @@ func (p *Params) FileBytes() int64 {
 func (p *Params) PointBytes() int64 {
 	var bytes int64
 	for s := range Section(sectionCount) {
-		bytes += int64(s.of(p.counts)) * int64(s.PointBytes())
+		bytes += int64(s.Count(p.counts)) * int64(s.PointBytes())
 	}
 	return bytes
 }
@@ -164,7 +164,7 @@ func (p *Params) ReadSection(section Section, first, count int, buf []byte) (int
 		return 0, fmt.Errorf("srs: %s: no such section: %w", p.name, ErrRange)
 	}
 	// Written so that no sum can overflow.
-	if have := section.of(p.counts); first < 0 || count < 0 || first > have || count > have-first {
+	if have := section.Count(p.counts); first < 0 || count < 0 || first > have || count > have-first {
 		return 0, fmt.Errorf("srs: %s: section %s: %d points from point %d asked of %d: %w", p.name, section, count, first, have, ErrRange)
 	}
 	bytes := count * section.PointBytes()

@@ -51,8 +51,8 @@ func (s Section) PointBytes() int {
 	return G1Bytes
 }
 
-// of is the number of points of s.
-func (s Section) of(c groth16.Counts) int {
+// Count is the number of points of s in a set with counts c.
+func (s Section) Count(c groth16.Counts) int {
 	return [...]int{c.H, c.L, c.A, c.BG1, c.BG2}[s]
 }
 

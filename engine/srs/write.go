@@ -20,7 +20,7 @@ func Write(w io.Writer, vk *groth16.VerifyingKey, points *Points) error {
 	}
 	counts := points.counts(len(vk.IC))
 	for s := range Section(sectionCount) {
-		if err := writeSection(w, points, s, s.of(counts)); err != nil {
+		if err := writeSection(w, points, s, s.Count(counts)); err != nil {
 			return fmt.Errorf("srs: write: section %s: %w", s, err)
 		}
 	}

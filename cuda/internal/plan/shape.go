@@ -51,7 +51,7 @@ func GroupOf(s srs.Section) launch.Group {
 
 // Count is the number of a section's points in the file.
 func (s Shape) Count(of srs.Section) uint32 {
-	return uint32([...]int{s.counts.H, s.counts.L, s.counts.A, s.counts.BG1, s.counts.BG2}[of])
+	return uint32(of.Count(s.counts))
 }
 
 // Slots is the number of a section's points on the card: those of h are padded

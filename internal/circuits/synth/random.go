@@ -1,9 +1,9 @@
 package synth
 
 import (
-	"math/bits"
-
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
+	"github.com/libcuzk/libcuzk/internal/modulus"
 )
 
 // stream is a sequence of random numbers in which any place can be looked up,
@@ -54,9 +54,6 @@ func (s stream) fraction(i int) float64 {
 	return float64(s.word(i, 0)>>(64-mantissa)) / (1 << mantissa)
 }
 
-// The modulus r, least significant limb first.
-var modulus = [fr.Limbs]uint64{0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48}
-
 // scalar is uniform below r: 255 random bits, drawn again until they are.
 // Uniform limbs are as uniform in Montgomery form as in any other.
 func (s stream) scalar(i int) fr.Element {
@@ -66,16 +63,8 @@ func (s stream) scalar(i int) fr.Element {
 			z[limb] = s.word(i, k+limb)
 		}
 		z[fr.Limbs-1] >>= fr.Limbs*64 - fr.Bits
-		if belowModulus(&z) {
+		if modulus.BelowR(&z) {
 			return z
 		}
 	}
-}
-
-func belowModulus(z *fr.Element) bool {
-	var borrow uint64
-	for limb := range z {
-		_, borrow = bits.Sub64(z[limb], modulus[limb], borrow)
-	}
-	return borrow == 1
 }
