@@ -86,6 +86,7 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 		err = s.pin(options)
 	}
 	if err == nil {
+		s.budget, s.kept = budget, d.lost.bytes
 		d.jobs, err = sched.New(s, sched.Config{
 			Budget: budget, Chunk: options.chunkBytes, IdleAfter: options.IdleAfter,
 			MemoryWait: options.MemoryWait, HangAfter: options.HangAfter, Neighbours: neighboursOf(card.UUID),

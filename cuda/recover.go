@@ -106,6 +106,7 @@ func (d *device) recover(ctx context.Context) error {
 		}
 		// What stays is counted, and tried again when the device is closed.
 		_ = d.takeBack(s.watch.Do)
+		s.budget, s.kept = old.budget, old.kept
 		d.current.Store(s)
 		return s, nil
 	})

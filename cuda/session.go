@@ -3,6 +3,7 @@ package cuda
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -57,7 +58,10 @@ type session struct {
 	ending  bool     // guarded by pinnedPoints.mu; see pinnedBy
 
 	planted func(step string) // Options.planted
-	hangs   atomic.Bool       // work does not end: nothing is given back any more
+
+	budget uint64        // bytes that may be mapped for jobs and sets
+	kept   func() uint64 // bytes that lost contexts of the card still hold
+	hangs  atomic.Bool   // work does not end: nothing is given back any more
 
 	tables map[uint32]*tableSet // by logarithm of the domain; belongs to the compute turn
 }
@@ -110,6 +114,17 @@ func newSession(card *driver.Device, images *image.Set, options Options) (*sessi
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+// Map implements sched.Device. What a lost context has not given back counts
+// against the budget, which the card had before the reset.
+func (s *session) Map(offset, bytes uint64) error {
+	kept := s.kept()
+	if mapped := s.mappedBytes(); kept > 0 && mapped+kept+bytes > s.budget {
+		return fmt.Errorf("%w: %d bytes more than the %d that are mapped; of the budget of %d bytes for jobs, a lost context of %s holds %d that the driver does not take back",
+			sched.ErrNoMemory, bytes, mapped, s.budget, named(s.context.Device()), kept)
+	}
+	return s.lanes.Map(offset, bytes)
 }
 
 // step says where a job is; see Options.planted.
