@@ -32,6 +32,9 @@ const (
 	// giveWayFor is how long a process that has given everything back goes on
 	// waiting for one that asks: if that is not enough, it waits for others.
 	giveWayFor = time.Second
+	// giveWayAgain is how long after that its jobs go on at once, if whoever asks
+	// still does: anybody may hold the lock for ever.
+	giveWayAgain = time.Minute
 )
 
 // ask tells the neighbours that a job waits. It is called in the claim turn.
@@ -49,9 +52,17 @@ func (s *Scheduler) ask(ctx context.Context) (release func(), err error) {
 }
 
 // giveWay lets a process that waits for memory go first: a steady stream of
-// jobs here would never let it in. Nothing is claimed meanwhile.
+// jobs here would never let it in. Nothing is claimed meanwhile. It is called in
+// the claim turn.
 func (s *Scheduler) giveWay(ctx context.Context) error {
 	if s.cfg.Neighbours == nil {
+		return nil
+	}
+	if !s.cfg.Neighbours.Asked() {
+		s.gaveWay = time.Time{}
+		return nil
+	}
+	if !s.gaveWay.IsZero() && time.Since(s.gaveWay) < giveWayAgain {
 		return nil
 	}
 	var empty time.Time // since when we hold nothing
@@ -65,6 +76,7 @@ func (s *Scheduler) giveWay(ctx context.Context) error {
 		case empty.IsZero():
 			empty = time.Now()
 		case time.Since(empty) >= giveWayFor:
+			s.gaveWay = time.Now()
 			return nil
 		}
 		if err := sleep(ctx, retryMemory); err != nil {

@@ -220,6 +220,16 @@ func TestAProcessThatAsksForMoreThanWeHold(t *testing.T) {
 		begin := time.Now()
 		require.NoError(t, both[0].Run(t.Context(), needs(1, nil), holdFor(0)))
 		assert.InDelta(t, giveWayFor.Seconds(), time.Since(begin).Seconds(), 0.1, "it does not wait with it")
+		// Not once for each job: anybody may hold the lock for ever.
+		begin = time.Now()
+		for range 20 {
+			require.NoError(t, both[0].Run(t.Context(), needs(1, nil), holdFor(0)))
+		}
+		assert.Less(t, time.Since(begin), giveWayFor)
+		time.Sleep(giveWayAgain)
+		begin = time.Now()
+		require.NoError(t, both[0].Run(t.Context(), needs(1, nil), holdFor(0)))
+		assert.InDelta(t, giveWayFor.Seconds(), time.Since(begin).Seconds(), 0.1, "now and then it asks whether that is enough")
 		stop()
 		group.Wait()
 		for _, s := range both {
