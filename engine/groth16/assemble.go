@@ -64,7 +64,10 @@ func mulG1(p *bls.G1Jac, k *fr.Element) bls.G1Jac {
 		table[i].Set(&table[i-1]).AddAssign(p)
 	}
 	var sum bls.G1Jac
-	for _, digit := range windows(k) {
+	var digits [scalarWindows]uint8
+	windows(k, &digits)
+	defer clear(digits[:])
+	for _, digit := range digits {
 		for range windowBits {
 			sum.DoubleAssign()
 		}
@@ -80,7 +83,10 @@ func mulG2(p *bls.G2Jac, k *fr.Element) bls.G2Jac {
 		table[i].Set(&table[i-1]).AddAssign(p)
 	}
 	var sum bls.G2Jac
-	for _, digit := range windows(k) {
+	var digits [scalarWindows]uint8
+	windows(k, &digits)
+	defer clear(digits[:])
+	for _, digit := range digits {
 		for range windowBits {
 			sum.DoubleAssign()
 		}
@@ -89,13 +95,16 @@ func mulG2(p *bls.G2Jac, k *fr.Element) bls.G2Jac {
 	return sum
 }
 
-// windows splits the canonical value of k into digits, the highest first.
-func windows(k *fr.Element) [256 / windowBits]uint8 {
-	var digits [256 / windowBits]uint8
+// scalarWindows is the number of windows of a scalar.
+const scalarWindows = 256 / windowBits
+
+// windows splits the canonical value of k into digits, the highest first, and
+// leaves no other copy of it.
+func windows(k *fr.Element, digits *[scalarWindows]uint8) {
 	canonical := k.Bits()
 	for i := range digits {
 		bit := i * windowBits
 		digits[len(digits)-1-i] = uint8(canonical[bit/64]>>(bit%64)) & (1<<windowBits - 1)
 	}
-	return digits
+	clear(canonical[:])
 }

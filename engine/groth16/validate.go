@@ -23,7 +23,9 @@ const MaxLogDomain = 31
 func Domain(rows int) int { return 1 << bits.Len(uint(rows-1)) }
 
 // Validate checks the sizes, densities and popcounts of a, recounted, against
-// each other and against the parameters' counts. It reads no scalar.
+// each other and against the parameters' counts. It reads no scalar, and no
+// density before its length is the parameters': a wrong length may pass the end
+// of the caller's memory.
 //
 // Errors: ErrNoRows, ErrRowCount, ErrNoInputs, ErrTooFewRows, ErrTooManyRows, of
 // the kind ErrSize; ErrDensityLength, ErrDensityWords, ErrPopcount, of the kind
@@ -31,6 +33,9 @@ func Domain(rows int) int { return 1 << bits.Len(uint(rows-1)) }
 // ErrBG2Count, of the kind ErrMismatch.
 func Validate(a *Assignment, c Counts) error {
 	if err := validateSizes(a); err != nil {
+		return err
+	}
+	if err := validateVariables(a, c); err != nil {
 		return err
 	}
 	for _, d := range []struct {
@@ -46,7 +51,7 @@ func Validate(a *Assignment, c Counts) error {
 			return err
 		}
 	}
-	return validateCounts(a, c)
+	return validatePoints(a, c)
 }
 
 func validateSizes(a *Assignment) error {
@@ -79,10 +84,8 @@ func (d Density) validate(name string, vars int) error {
 	return nil
 }
 
-func validateCounts(a *Assignment, c Counts) error {
-	inputs, aux := len(a.Inputs), len(a.Aux)
-	nA, nB := inputs+a.AAux.Popcount, a.BInputs.Popcount+a.BAux.Popcount
-	m := Domain(len(a.A))
+func validateVariables(a *Assignment, c Counts) error {
+	inputs, aux, m := len(a.Inputs), len(a.Aux), Domain(len(a.A))
 	switch {
 	// Setup makes m-1 points for h; some tools write one more, which pairs
 	// with a coefficient that is zero in a satisfied circuit.
@@ -92,6 +95,14 @@ func validateCounts(a *Assignment, c Counts) error {
 		return fmt.Errorf("groth16: %w: the assignment has %d, the parameters have %d", ErrInputCount, inputs, c.IC)
 	case c.L != aux:
 		return fmt.Errorf("groth16: %w: the assignment has %d, the parameters have %d", ErrAuxCount, aux, c.L)
+	}
+	return nil
+}
+
+func validatePoints(a *Assignment, c Counts) error {
+	inputs := len(a.Inputs)
+	nA, nB := inputs+a.AAux.Popcount, a.BInputs.Popcount+a.BAux.Popcount
+	switch {
 	case c.A != nA:
 		return fmt.Errorf("groth16: %w: the assignment has %d (%d inputs, %d aux), the parameters have %d",
 			ErrACount, nA, inputs, a.AAux.Popcount, c.A)

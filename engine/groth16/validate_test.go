@@ -2,11 +2,14 @@ package groth16
 
 import (
 	"math"
+	"os"
 	"testing"
+	"unsafe"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/libcuzk/libcuzk/internal/modulus"
 )
@@ -75,6 +78,29 @@ func TestValidateRefuses(t *testing.T) {
 			assert.ErrorIs(t, err, test.kind)
 			assert.ErrorContains(t, err, test.text)
 		})
+	}
+}
+
+// A length that the parameters do not have may pass the end of the caller's
+// memory: no word of a density is read then.
+func TestDensitiesOfAWrongLengthAreNotRead(t *testing.T) {
+	page := os.Getpagesize()
+	guarded, err := unix.Mmap(-1, 0, page, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	require.NoError(t, err)
+	defer unix.Munmap(guarded)
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(&guarded[0])), page/8)
+	for name, c := range map[string]struct {
+		change func(*Counts)
+		want   error
+	}{
+		"aux":    {func(c *Counts) { c.L = 26 }, ErrAuxCount},
+		"inputs": {func(c *Counts) { c.IC = 1 }, ErrInputCount},
+		"rows":   {func(c *Counts) { c.H = 3 }, ErrDomain},
+	} {
+		a, counts := fitting()
+		a.AAux.Words, a.BInputs.Words, a.BAux.Words = words, words, words
+		c.change(&counts)
+		assert.ErrorIs(t, Validate(a, counts), c.want, name)
 	}
 }
 
