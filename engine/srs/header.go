@@ -17,7 +17,7 @@ func (p *Params) open(src source) error {
 		err = changed
 	}
 	if err != nil {
-		return fmt.Errorf("srs: %s: %w", p.name, err)
+		return fmt.Errorf("srs: %s: %w", p.name, p.likely(err))
 	}
 	return nil
 }

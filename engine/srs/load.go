@@ -39,7 +39,7 @@ func (p *Params) load(ctx context.Context) error {
 	}
 	if err != nil {
 		hostmem.Free(memory)
-		return fmt.Errorf("srs: %s: %w", p.name, err)
+		return fmt.Errorf("srs: %s: %w", p.name, p.likely(err))
 	}
 	p.memory, p.points = memory, points
 	return nil

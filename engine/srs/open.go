@@ -14,7 +14,7 @@ import (
 // Release.
 //
 // A file that is open already with the same options (the same device, inode,
-// length and modification time, whatever its path) is not opened again: the
+// length, modification and change time, whatever its path) is not opened again: the
 // result is the same Params with one more reference.
 //
 // Fails with ErrRead, ErrTruncated, ErrTrailing, ErrCounts, ErrChanged, or
@@ -39,6 +39,10 @@ type identity struct {
 	device, inode uint64
 	size          int64
 	modifiedNs    int64 // since 1970
+	// changedNs is when anything about the file was changed, its name and its
+	// modification time too: it tells a file apart that was written in place and
+	// given back its old time.
+	changedNs int64
 }
 
 func openFile(path string) (*file, error) {
@@ -60,7 +64,7 @@ func identify(f *plainfile.File) (identity, error) {
 	}
 	return identity{
 		device: uint64(stat.Dev), inode: stat.Ino,
-		size: stat.Size, modifiedNs: stat.Mtim.Nano(),
+		size: stat.Size, modifiedNs: stat.Mtim.Nano(), changedNs: stat.Ctim.Nano(),
 	}, nil
 }
 
@@ -75,6 +79,7 @@ func (f *file) Unchanged() error {
 	if err != nil {
 		return err
 	}
+	now.changedNs = f.id.changedNs // the file may be deleted or given another name meanwhile
 	if now != f.id {
 		return fmt.Errorf("it had %d bytes, written at %s, when opened; now %d bytes, written at %s: %w",
 			f.id.size, f.id.written(), now.size, now.written(), ErrChanged)
