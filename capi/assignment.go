@@ -37,10 +37,6 @@ func jobPartitions(nameOf func(uint64) string, assignments address, count uint64
 	if err != nil {
 		return nil, err
 	}
-	// The bound of array, for elements of the caller's size.
-	if count > maxBytes/uint64(stride) {
-		return nil, refuse(errSize, "count is %d: that many assignments do not fit in the address space", count)
-	}
 	return partitions(count, b, func(i uint64) (*groth16.Assignment, error) {
 		name := nameOf(i)
 		c, err := readStruct[assignmentC](name, assignments+address(i)*address(stride), assignmentBytesABI1)
@@ -64,6 +60,10 @@ type blinding struct {
 // partitions makes count partitions, each of an assignment with its r and s.
 // Nothing is copied but r, s and the structs.
 func partitions(count uint64, b blinding, assignment func(i uint64) (*groth16.Assignment, error)) ([]engine.Partition, error) {
+	// Each is looked at while the caller waits.
+	if count > engine.MaxPartitions {
+		return nil, refuse(errSize, "count is %d, expected at most %d", count, engine.MaxPartitions)
+	}
 	r, err := array[fr.Element](b.rName, b.r, count)
 	if err != nil {
 		return nil, err
@@ -72,10 +72,11 @@ func partitions(count uint64, b blinding, assignment func(i uint64) (*groth16.As
 	if err != nil {
 		return nil, err
 	}
-	var parts []engine.Partition // grows as it goes: count may be garbage
+	parts := make([]engine.Partition, 0, count) // never moved, which would leave copies of r and s
 	for i := range count {
 		a, err := assignment(i)
 		if err != nil {
+			wipe(parts)
 			return nil, err
 		}
 		parts = append(parts, engine.Partition{Assignment: a, R: r[i], S: s[i]})

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+
 	"github.com/libcuzk/libcuzk/engine"
 )
 
@@ -55,6 +57,7 @@ func start(args *proveArgs, nameOf func(uint64) string) (*job, error) {
 }
 
 func startJob(srs *engine.SRS, parts []engine.Partition, opt engine.ProveOptions) (*job, error) {
+	defer wipe(parts)
 	e, err := theEngine()
 	if err != nil {
 		return nil, err
@@ -64,6 +67,13 @@ func startJob(srs *engine.SRS, parts []engine.Partition, opt engine.ProveOptions
 		return nil, err
 	}
 	return &job{Job: j, count: len(parts)}, nil
+}
+
+// wipe leaves no copy of the blinding scalars, which are secret.
+func wipe(parts []engine.Partition) {
+	for i := range parts {
+		parts[i].R, parts[i].S = fr.Element{}, fr.Element{}
+	}
 }
 
 func proveOptions(p address) (engine.ProveOptions, error) {

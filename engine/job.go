@@ -88,12 +88,19 @@ func (e *Engine) Start(ctx context.Context, s *SRS, parts []Partition, opt Prove
 	return j, nil
 }
 
+// MaxPartitions is how many a job may have: each is looked at before Start returns,
+// in some 20 us.
+const MaxPartitions = 4096
+
 func (e *Engine) newJob(ctx context.Context, set *paramSet, parts []Partition, opt ProveOptions) (*Job, error) {
 	if !opt.Priority.Valid() {
 		return nil, fmt.Errorf("%w: priority is %d, expected %d to %d", ErrOption, opt.Priority, PriorityDefault, PriorityCritical)
 	}
 	if _, err := e.chooseDevice(opt.Device); err != nil {
 		return nil, err
+	}
+	if len(parts) > MaxPartitions {
+		return nil, fmt.Errorf("%w: %d partitions, at most %d in a job", groth16.ErrSize, len(parts), MaxPartitions)
 	}
 	for i := range parts {
 		if err := validate(&parts[i], set.params.Counts()); err != nil {
@@ -273,6 +280,8 @@ func (j *Job) finish(p *partition, proof Proof, err error) {
 		p.device.backlog.Add(-1)
 		p.device.counters.ended(outcome)
 	}
+	// With them, a proof tells sums over the witness.
+	p.in.R, p.in.S = fr.Element{}, fr.Element{}
 	j.left--
 	last := j.left == 0
 	j.mu.Unlock()

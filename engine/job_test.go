@@ -11,6 +11,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/srs"
 )
 
 func TestJobOutcomes(t *testing.T) {
@@ -251,6 +252,46 @@ func TestBadPartitionsStartNothing(t *testing.T) {
 			require.Empty(t, s.begun)
 		})
 	}
+}
+
+// Start looks at every partition while its caller waits, so there are not too many.
+func TestTooManyPartitionsAreRefused(t *testing.T) {
+	b := newBench(t, Config{Providers: []backend.Provider{newScripted(backend.CPU, 1)}})
+	parts := make([]Partition, MaxPartitions+1)
+	_, err := b.Start(t.Context(), b.set, parts, any1())
+	require.ErrorIs(t, err, groth16.ErrSize)
+	require.ErrorContains(t, err, "4097 partitions, at most 4096")
+}
+
+// The blinding scalars stay nowhere, whatever becomes of a job: with them a proof
+// tells sums over the witness.
+func TestBlindingScalarsAreWiped(t *testing.T) {
+	b := newBench(t, Config{Providers: []backend.Provider{newScripted(backend.CPU, 1)}})
+	for name, outcome := range map[string]error{"proved": nil, "failed": errScripted, "cancelled": ErrCancelled} {
+		j, err := b.newJob(t.Context(), b.set.set, []Partition{b.part}, any1())
+		require.NoError(t, err)
+		b.set.set.refs++ // the job's, which its end takes
+		p := &partition{job: j, in: b.part}
+		p.in.R.SetUint64(7)
+		p.in.S.SetUint64(9)
+		j.finish(p, Proof{}, outcome)
+		require.True(t, p.in.R.IsZero() && p.in.S.IsZero(), name)
+	}
+}
+
+// A point of the parameters outside the subgroup is no mistake of who proves.
+func TestAPointOutsideTheSubgroupIsTheFiles(t *testing.T) {
+	b := newBench(t, Config{Providers: []backend.Provider{newScripted(backend.CPU, 1)}})
+	j := b.start(t, 1, any1())
+	_, err := j.Wait(soon(t))
+	require.NoError(t, err)
+	proof := Proof{}
+	proof.A.X.SetZero() // (0, 2) has order 3
+	proof.A.Y.SetUint64(2)
+	p := &partition{job: j, in: b.part, stages: new(stageTimes), device: b.all()[0]}
+	err = p.selfCheck(b.set.set, &proof)
+	require.ErrorIs(t, err, srs.ErrNotInSubgroup)
+	require.NotErrorIs(t, err, groth16.ErrProofPoint)
 }
 
 func TestNilArgumentsAreRefused(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/engine/timeline"
 )
 
@@ -116,6 +117,10 @@ func (p *partition) selfCheck(set *paramSet, proof *Proof) error {
 	}
 	err = key.Verify(p.in.Assignment.Inputs, proof)
 	p.stageEnded(backend.StageSelfCheck, time.Since(start).Seconds())
+	if errors.Is(err, groth16.ErrProofPoint) {
+		// A sum of points of the subgroup lies in it, so a point of the file does not.
+		return fmt.Errorf("the file has a point like this, which opening it with a check of every point would name: %w (%v)", srs.ErrNotInSubgroup, err)
+	}
 	if errors.Is(err, groth16.ErrProofInvalid) {
 		// A and B may have been freed since they were read.
 		const readRows = false

@@ -260,8 +260,8 @@ typedef struct cuzk_prove_options {
  * zero knowledge (cuzk_random_scalar); the proof is a function of the arguments
  * and bit-equal to bellperson's. options may be NULL.
  * Errors: NULL, ALIGNMENT, STRUCT_SIZE, HANDLE, SIZE, DENSITY, SRS_MISMATCH,
- * SCALAR, VALUE, UNSATISFIED, 3xx, 4xx, CLOSED. *out is written only on
- * CUZK_OK. */
+ * SCALAR, VALUE, UNSATISFIED, 2xx (also FILE_POINT, for a point of the parameters
+ * outside the subgroup), 3xx, 4xx, CLOSED. *out is written only on CUZK_OK. */
 cuzk_status cuzk_prove_partition(cuzk_srs srs, const cuzk_assignment *assignment, const cuzk_fr *r,
                                  const cuzk_fr *s, const cuzk_prove_options *options, cuzk_proof *out);
 
@@ -275,7 +275,7 @@ typedef uint64_t cuzk_job;
  * assignments point to stays in use until cuzk_job_wait returns the job's outcome
  * (CUZK_OK, or an error that is neither TIMEOUT nor one of its arguments:
  * ALIGNMENT, HANDLE), or until cuzk_job_release returns CUZK_OK; a and b stay in
- * use only until cuzk_job_wait_rows returns CUZK_OK. count may be 0.
+ * use only until cuzk_job_wait_rows returns CUZK_OK. count is 0 to 4096.
  * Does not block. Argument errors of any partition are returned here, with its
  * index in the message, and nothing is started.
  * Errors: as cuzk_prove_partition, but for what is found while proving. */
