@@ -67,6 +67,9 @@ func newEngine() (*engine.Engine, error) {
 	if config.Timeline != "" {
 		stopAtExit()
 	}
+	if ignored := settings.Ignored(); len(ignored) > 0 {
+		log.Warn("paths of the environment are ignored: the process has more rights than whoever started it", "names", strings.Join(ignored, ","))
+	}
 	if unknown := settings.Unknown(os.Environ()); len(unknown) > 0 {
 		log.Warn("environment variables that are no settings of this library", "names", strings.Join(unknown, ","))
 	}

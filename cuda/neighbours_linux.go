@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/libcuzk/libcuzk/internal/environ"
 	"github.com/libcuzk/libcuzk/internal/plainfile"
 	"github.com/libcuzk/libcuzk/internal/sched"
 )
@@ -33,7 +33,7 @@ type neighbours struct {
 // neighboursOf opens the card's file. It is nil if there is none and it cannot
 // be made: without it processes still wait for memory, but nobody makes room.
 func neighboursOf(card [16]byte) sched.Neighbours {
-	path := filepath.Join(os.TempDir(), fmt.Sprintf("libcuzk-gpu-%x.lock", card))
+	path := filepath.Join(environ.TempDir(), fmt.Sprintf("libcuzk-gpu-%x.lock", card))
 	asks, err := openShared(path)
 	if err != nil {
 		return nil

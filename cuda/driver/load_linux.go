@@ -2,10 +2,11 @@ package driver
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/libcuzk/libcuzk/internal/environ"
 )
 
 // libraryVariable names the driver library to load instead of the system's;
@@ -17,7 +18,7 @@ const libraryName = "libcuda.so.1"
 
 // openLibrary loads the driver's library and returns its handle and path.
 func openLibrary() (handle uintptr, path string, err error) {
-	path = os.Getenv(libraryVariable)
+	path = environ.Path(libraryVariable)
 	if path == "" {
 		path = libraryName
 	}

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/libcuzk/libcuzk/cuda/kernels"
+	"github.com/libcuzk/libcuzk/internal/environ"
 	"github.com/libcuzk/libcuzk/internal/plainfile"
 	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
@@ -36,7 +36,7 @@ type Set struct {
 func Find() (*Set, error) { return find(kernels.Embedded(), kernels.Names) }
 
 func find(embedded fs.FS, names []string) (*Set, error) {
-	if folder := os.Getenv(Variable); folder != "" {
+	if folder := environ.Path(Variable); folder != "" {
 		origin := Variable + "=" + folder
 		set, err := read(inFolder(folder), names, origin)
 		if err == nil && set == nil {

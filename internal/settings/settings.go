@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine"
+	"github.com/libcuzk/libcuzk/internal/environ"
 	"github.com/libcuzk/libcuzk/internal/sentinel"
 )
 
@@ -93,4 +95,19 @@ var foreign = []string{
 	"CUZK_GPU_THREADS", "CUZK_DISABLE_SPLIT_PROVE", "CUZK_DISABLE_PCE", "CUZK_VALIDATE_PARTITIONS",
 	"CUZK_LIB_DIR", "CUZK_LINK", "CUZK_STATIC", "CUZK_SHARED", "CUZK_BUNDLED", "CUZK_BUILD_DIR", "CUZK_CUDA_ARCHS",
 	"CUZK_GOLDEN_DIR", "CUZK_REQUIRE_GPU", "CUZK_REQUIRE_CUDASIM",
+}
+
+// Ignored lists the variables that name a path and are set, if the process has
+// more rights than whoever started it: they are not followed.
+func Ignored() []string {
+	if !environ.Secure() {
+		return nil
+	}
+	var ignored []string
+	for _, name := range []string{"CUZK_TIMELINE", image.Variable, "CUZK_CUDA_LIB", "TMPDIR"} {
+		if os.Getenv(name) != "" {
+			ignored = append(ignored, name)
+		}
+	}
+	return ignored
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/engine"
 	"github.com/libcuzk/libcuzk/engine/backend"
+	"github.com/libcuzk/libcuzk/internal/environ"
 )
 
 // Auto is the CUZK_BACKEND that takes the first back end with a usable device.
@@ -135,6 +136,9 @@ var Variables = []Variable{
 		Meaning: "File to record the timeline in ([observing.md](observing.md)), from the first use to the end of the process.",
 		set: func(s *Settings, text string) error {
 			s.Timeline = text
+			if environ.Secure() {
+				s.Timeline = ""
+			}
 			return nil
 		},
 	},

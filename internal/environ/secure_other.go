@@ -1,0 +1,5 @@
+//go:build !linux
+
+package environ
+
+func hasMoreRights() bool { return otherUser() }
