@@ -35,10 +35,7 @@ func Validate(a *Assignment, c Counts) error {
 	if err := validateSizes(a); err != nil {
 		return err
 	}
-	if err := validateVariables(a, c); err != nil {
-		return err
-	}
-	for _, d := range []struct {
+	densities := []struct {
 		name    string
 		density Density
 		vars    int
@@ -46,8 +43,17 @@ func Validate(a *Assignment, c Counts) error {
 		{"a_aux", a.AAux, len(a.Aux)},
 		{"b_inputs", a.BInputs, len(a.Inputs)},
 		{"b_aux", a.BAux, len(a.Aux)},
-	} {
-		if err := d.density.validate(d.name, d.vars); err != nil {
+	}
+	for _, d := range densities {
+		if err := d.density.validateLength(d.name, d.vars); err != nil {
+			return err
+		}
+	}
+	if err := validateVariables(a, c); err != nil {
+		return err
+	}
+	for _, d := range densities {
+		if err := d.density.validatePopcount(d.name); err != nil {
 			return err
 		}
 	}
@@ -71,13 +77,17 @@ func validateSizes(a *Assignment) error {
 	return nil
 }
 
-func (d Density) validate(name string, vars int) error {
+func (d Density) validateLength(name string, vars int) error {
 	if d.Len != vars {
 		return fmt.Errorf("groth16: %w: %s has %d bits for %d variables", ErrDensityLength, name, d.Len, vars)
 	}
 	if want := (vars + 63) / 64; len(d.Words) < want {
 		return fmt.Errorf("groth16: %w: %s has %d, %d bits need %d", ErrDensityWords, name, len(d.Words), vars, want)
 	}
+	return nil
+}
+
+func (d Density) validatePopcount(name string) error {
 	if n := d.Count(); n != d.Popcount {
 		return fmt.Errorf("groth16: %w: %s is said to have %d set bits and has %d", ErrPopcount, name, d.Popcount, n)
 	}
