@@ -4,7 +4,7 @@
 # nvcc is taken from PATH, else from CUDA_HOME, else from the wheels of
 # wheels.txt, which are installed into .tools/cuda. CUZK_CUDA_ARCHS narrows the machine code
 # ("90" or "80 90"); PTX of the lowest architecture is always included, so that
-# newer cards run too. CUZK_KERNEL_JOBS is how many compilers run at a time.
+# newer GPUs run too. CUZK_KERNEL_JOBS is how many compilers run at a time.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

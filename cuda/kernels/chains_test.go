@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The simulator runs the portable arithmetic, so that without a card only
+// The simulator runs the portable arithmetic, so that without a GPU only
 // this test sees the carry chains that the GPU runs.
 func TestCarryChains(t *testing.T) {
 	compiler, err := exec.LookPath("g++")

@@ -11,7 +11,7 @@ import (
 var images embed.FS
 
 // Names are the images that a complete build has, one for each .cu file.
-var Names = []string{"convert", "fixedbase", "fr", "g1", "g1_accumulate", "g1_affine", "g2", "ntt", "partition", "sort", "sums"}
+var Names = []string{"bands", "convert", "fixedbase", "fr", "g1", "g1_accumulate", "g1_affine", "g2", "ntt", "sort", "sums"}
 
 // Extension is what image files end in.
 const Extension = ".fatbin"

@@ -5,24 +5,23 @@ import "github.com/libcuzk/libcuzk/cuda/driver"
 // Bucket sums by affine additions: kernels/msm/affine.cuh.
 
 const (
-	// affineBlocks are as many as a B200 holds at a time, three a multiprocessor of
-	// 148 (a card with more gets two or three each); affineThreads are what an H200
-	// holds, with 132.
+	// affineBlocks fills a B200: 3 blocks on each of its 148 multiprocessors.
+	// affineThreads fills an H200: 3 blocks of 128 threads on each of 132.
 	affineBlocks  = 3 * 148
 	affineThreads = 3 * 132 * 128
-	// leastAffine is how many pairs a thread of an H200 has, below which the
-	// columns are not worth their memory: with 1324, of 2^22 scalars, the sum is 3 %
-	// faster and takes 1.8 GiB more, with 4303, of 2^24, 10 % and 2 GiB.
-	leastAffine = 4096
-	// A thread's run: an inversion takes as long as 40 to 80 products, and a run
-	// has about log2 of a bucket's pairs of them. Below leastAffineRun they outweigh
-	// what is saved, and so they do with few pairs a bucket. A run longer than
-	// longAffineRun is not worth its memory, but if it costs none, being where the
-	// sort's entries were.
-	leastAffineRun, longAffineRun, mostAffineRun = 128, 512, 1024
-	leastAffinePairs                             = 8 // a bucket
-	// affineSteps is how many batches of windows are better than short runs; short
-	// runs are better than more.
+	// minAffine is the number of pairs for each thread of an H200 below which the
+	// columns are not worth their memory: with 1324 pairs, of 2^22 scalars, the sum
+	// is 3 % faster and takes 1.8 GiB more; with 4303, of 2^24, 10 % and 2 GiB.
+	minAffine = 4096
+	// Pairs of a thread's run. An inversion costs 40 to 80 products, and a run needs
+	// about log2(pairs of a bucket) inversions. Shorter runs than minAffineRun, or
+	// fewer pairs in a bucket than minAffinePairs, cost more than they save. Runs
+	// longer than longAffineRun pay only if they need no new memory, because their
+	// columns fit where the sort's entries were.
+	minAffineRun, longAffineRun, maxAffineRun = 128, 512, 1024
+	minAffinePairs                            = 8
+	// affineSteps is the number of batches of windows up to which more batches are
+	// better than shorter runs. Beyond it shorter runs are better.
 	affineSteps = 4
 )
 
@@ -33,17 +32,17 @@ type accumulateAffineArgs struct {
 	columns, next uint64
 }
 
-// PlanAffineMSM is PlanMSM of one sum in G1 that has the card for itself: with
-// affine additions, if there are pairs enough to fill it and scratch enough for
-// the columns.
+// PlanAffineMSM is PlanMSM of one sum in G1 that has the device for itself. The
+// plan has affine additions if there are pairs enough to fill the device and
+// scratch enough for the columns.
 func PlanAffineMSM(n uint32, scratchLimit uint64) (MSM, error) {
 	window := bestWindow(n)
 	windows := windowsOf(window)
 	for done := uint32(0); done < windows; done += affineSteps {
-		for most := uint32(mostAffineRun); most >= leastAffineRun; most /= 2 {
+		for maxRun := uint32(maxAffineRun); maxRun >= minAffineRun; maxRun /= 2 {
 			for steps := done + 1; steps <= min(done+affineSteps, windows); steps++ {
 				p := MSM{N: n, Groups: []Group{G1}}.shape(window, windows, blocks(uint64(windows), uint64(steps)))
-				if p, ok := p.affineWithin(most, scratchLimit); ok {
+				if p, ok := p.affineWithin(maxRun, scratchLimit); ok {
 					return p, nil
 				}
 			}
@@ -52,34 +51,34 @@ func PlanAffineMSM(n uint32, scratchLimit uint64) (MSM, error) {
 	return PlanMSM(n, scratchLimit, G1)
 }
 
-// affineWithin is p with affine additions in runs of up to `most` pairs, and
+// affineWithin is p with affine additions in runs of up to maxRun pairs, and
 // whether that is worth it and fits the limit.
-func (p MSM) affineWithin(most uint32, scratchLimit uint64) (MSM, bool) {
+func (p MSM) affineWithin(maxRun uint32, scratchLimit uint64) (MSM, bool) {
 	without := p.ScratchBytes()
-	if p.pairs() >= maxPairs || p.pairs() < max(leastAffine*affineThreads, leastAffinePairs*p.buckets()) {
+	if p.pairs() >= maxPairs || p.pairs() < max(minAffine*affineThreads, minAffinePairs*p.buckets()) {
 		return p, false
 	}
-	p = p.Affine(affineRun(p.pairs(), most))
+	p = p.Affine(affineRun(p.pairs(), maxRun))
 	bytes := p.ScratchBytes()
-	return p, bytes <= scratchLimit && (most <= longAffineRun || bytes <= without)
+	return p, bytes <= scratchLimit && (maxRun <= longAffineRun || bytes <= without)
 }
 
-// affineRun divides the pairs into equal rounds of runs on all threads.
-func affineRun(pairs uint64, most uint32) uint32 {
-	rounds := uint64(blocks(pairs, uint64(most)*affineThreads))
-	return blocks(pairs, rounds*affineThreads)
+// affineRun is the length of runs of which every thread takes equally many.
+func affineRun(pairs uint64, maxRun uint32) uint32 {
+	runsEach := uint64(blocks(pairs, uint64(maxRun)*affineThreads))
+	return blocks(pairs, runsEach*affineThreads)
 }
 
-// Affine is the plan with affine additions in runs of so many pairs whatever its
-// size, which needs other scratch. It has one group, G1.
+// Affine is the plan with affine additions in runs of so many pairs, whatever the
+// plan's size. It needs other scratch, and has one group, G1.
 func (p MSM) Affine(run uint32) MSM {
 	p.run, p.affineAdditions = run, true
 	p.merge = mergeRun(p.runs())
 	return p
 }
 
-// AffineRun is how many pairs a thread adds up in affine coordinates, 0 if the
-// plan has no such additions.
+// AffineRun is the number of pairs that a thread adds up in affine coordinates, 0
+// if the plan has no affine additions.
 func (p MSM) AffineRun() uint32 {
 	if !p.affineAdditions {
 		return 0
@@ -101,7 +100,7 @@ func (p MSM) columnBytes() uint64 {
 	return uint64(p.affineGrid()) * uint64(kernelAccumulateAffine.Threads) * quads * quadBytes
 }
 
-// accumulateAffine is the launch in place of kernelAccumulate's.
+// accumulateAffine launches the affine kernel instead of kernelAccumulate.
 func (p MSM) accumulateAffine(args accumulateArgs, s msmScratch, access []driver.Range) []Call {
 	return []Call{
 		Fill(s.nextRun, 1, 0),

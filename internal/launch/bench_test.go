@@ -46,7 +46,7 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // benchSizes are logarithms.
 func benchSizes(device ...int) []int {
-	if onCard() {
+	if onDevice() {
 		return device
 	}
 	return []int{6}

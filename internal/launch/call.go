@@ -2,8 +2,8 @@
 // struct, and what it reads and writes. It makes no driver call: an operation
 // is a list of Calls, which are enqueued in order by whoever has a stream.
 //
-// Scratch and tables are ranges of device memory that the caller owns; the
-// Bytes functions say how large. Every range starts at a multiple of Align.
+// Scratch and tables are ranges of device memory that the caller owns; functions
+// ...Bytes say how large. Every range starts at a multiple of Align.
 package launch
 
 import (
@@ -31,11 +31,11 @@ func (r Range) Slice(offset, bytes uint64) Range {
 	return Range{r.Addr + offset, bytes}
 }
 
-// Kernel is one entry of the kernel table.
+// Kernel is a kernel and how it is launched.
 type Kernel struct {
 	Name    string // as in the image
 	Image   string // file in cuda/kernels/images, without extension
-	Threads uint32 // a block
+	Threads uint32 // of a block
 	// ArgBytes is the size of its one argument, a struct by value.
 	ArgBytes uint32
 	args     reflect.Type // that struct's

@@ -16,21 +16,21 @@ var Constants = map[string]int64{
 	"LOG_STAGES":  logStages,
 	"LOG_LOCAL":   logLocal,
 	"LOG_HIGH":    logHigh,
-	"LOG_TILE":    logTile,
+	"LOG_BATCH":   logBatch,
 	"POWERS_EACH": powersEach,
 	"MAX_SIDE":    1 << maxSideLog,
 
-	"SCAN_TILE":             scanTile,
-	"DIGIT_LIMBS":           digitLimbs,
-	"MAX_PARTITIONS":        maxPartitions,
-	"MAX_WINDOW_PARTITIONS": 1 << maxPartitionLog,
-	"MAX_LOW":               maxLow,
-	"COUNT_THREADS":         countThreads,
-	"COUNT_TILE":            countTile,
-	"TILE_THREADS":          tileThreads,
+	"SCAN_BATCH":       scanBatch,
+	"DIGIT_LIMBS":      digitLimbs,
+	"MAX_BANDS":        maxBands,
+	"MAX_WINDOW_BANDS": 1 << maxBandLog,
+	"MAX_LOW":          maxLow,
+	"COUNT_THREADS":    countThreads,
+	"COUNT_BATCH":      countBatch,
+	"SORT_THREADS":     sortThreads,
 
-	"RANK_TILE":      rankTile,
-	"ONES_TILE":      onesTile,
+	"RANK_RUN":       rankRun,
+	"ONES_BATCH":     onesBatch,
 	"INPUTS_NONE":    int64(InputsNone),
 	"INPUTS_ALL":     int64(InputsAll),
 	"INPUTS_DENSITY": int64(InputsDensity),
@@ -47,9 +47,9 @@ var Constants = map[string]int64{
 // windows of the given size at a time.
 func PlanSort(n, window, batch uint32, inTwo bool) MSM {
 	p := MSM{N: n}.shape(window, windowsOf(window), batch)
-	p.partitionLog = 0
+	p.bandLog = 0
 	if inTwo {
-		p.partitionLog = p.bestPartition()
+		p.bandLog = p.bestBands()
 	}
 	return p
 }

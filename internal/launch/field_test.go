@@ -29,7 +29,7 @@ func TestFr(t *testing.T) {
 	edges := make([]fr.Element, 6)
 	edges[1].SetOne()
 	edges[2].SetInt64(-1)
-	edges[3] = fr.Element{1}           // the least Montgomery representative
+	edges[3] = fr.Element{1}           // the smallest Montgomery representative
 	edges[4].Sub(&edges[0], &edges[3]) // the greatest: all limbs of r - 1
 	edges[5].SetUint64(0xffffffffffffffff)
 	x, y := pairs(edges, r.scalar)

@@ -15,7 +15,7 @@ import (
 // simulator is the simulator and what the C++ compiler made of its kernels.
 func simulator(t *testing.T) (*cudasim.Sim, *twins.Sources) {
 	t.Helper()
-	if onCard() {
+	if onDevice() {
 		t.Skip("the sources are in the simulator")
 	}
 	readSources(t)

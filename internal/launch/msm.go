@@ -7,23 +7,24 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/driver"
 )
 
-// Geometry of the sums over buckets. A thread's additions are in sequence,
-// about 10 us each, so small problems get short runs, and large ones runs long
-// enough that heads (a point a run) stay a small part.
+// Geometry of the sums over buckets. A thread's additions follow one another,
+// about 10 us each, so few pairs get short runs. Many pairs get runs long enough
+// that heads, a point for each run, stay a small part.
 const (
 	minWindow, maxWindow = 4, 22
 	minRun, maxRun       = 8, 256
-	runThreadsLog        = 18 // about this many runs (log2) before they grow
-	// Runs of heads: about mergeThreads of them. The last levels are one block's.
-	minMergeRun, maxMergeRun = 4, 16
-	mergeThreadsLog          = 15
-	mergeBlockRuns           = 1024
-	minChunk, maxChunk       = 4, 64
-	chunkThreadsLog          = 16
-	sumBlocks                = 64 // first level of a sum, at most, a segment
-	maxPairs                 = 1 << 31
-	// A bucket costs two full additions of 14 products and its share of the
-	// chunk's multiple; a pair one mixed addition of 10.
+	runThreadsLog        = 18 // log2 of the number of runs from which on runs get longer
+	// Runs of heads get longer from 2^mergeThreadsLog runs on. From mergeBlockRuns
+	// heads on, one block does all levels that are left.
+	minMergeRun, maxMergeRun   = 4, 16
+	mergeThreadsLog            = 15
+	mergeBlockRuns             = 1024
+	minBucketRun, maxBucketRun = 4, 64
+	bucketThreadsLog           = 16
+	sumBlocks                  = 64 // the largest number of blocks for a segment on the first level of a sum
+	maxPairs                   = 1 << 31
+	// Products. A bucket costs two full additions of 14 products and its share of
+	// the multiple of its run's sum; a pair costs one mixed addition.
 	bucketCost, pairCost = 34, 10
 )
 
@@ -61,8 +62,8 @@ type mergeArgs struct {
 }
 
 type reduceArgs struct {
-	buckets, offsets, out        uint64
-	perWindow, chunk, windows, _ uint32
+	buckets, offsets, out      uint64
+	perWindow, run, windows, _ uint32
 }
 
 type sumArgs struct {
@@ -77,29 +78,27 @@ type MSM struct {
 	N       uint32
 	Window  uint32 // bits of a window, c
 	Windows uint32 // ceil(256 / c)
-	Batch   uint32 // windows worked on at a time
+	Batch   uint32 // windows that are summed at a time
 	Groups  []Group
 
-	// partitionLog is log2 of the partitions of a window in a sort in two steps,
-	// 0 for a sort in one.
-	partitionLog uint32
+	// bandLog is log2 of the number of bands of a window in a sort in two steps, 0
+	// for a sort in one.
+	bandLog uint32
 
-	run   uint32 // pairs a thread adds up
-	merge uint32 // heads of runs a thread merges, on the first level
-	chunk uint32 // buckets a thread reduces; a power of two, so it divides a window's
+	run       uint32 // pairs that a thread adds up
+	merge     uint32 // heads that a thread merges on the first level
+	bucketRun uint32 // buckets that a thread reduces: a power of two, which divides those of a window
 
-	// tiled: this is one tile of a TiledMSM, which goes on from the buckets' sums.
-	tiled bool
-	// affineAdditions: by kernels/msm/affine.cuh.
-	affineAdditions bool
+	tiled           bool // one tile of a TiledMSM, which goes on from the buckets' sums
+	affineAdditions bool // by kernels/msm/affine.cuh
 }
 
 // PlanMSM chooses the window size that minimises
 //
 //	ceil(256 / c) (10 n + 34 * 2^(c-1))
 //
-// products, and as many windows at a time as fit the scratch limit; when not
-// even one fits, a smaller window.
+// products, and as many windows at a time as fit the scratch limit. If not even
+// one window fits, it chooses a smaller one.
 func PlanMSM(n uint32, scratchLimit uint64, groups ...Group) (MSM, error) {
 	p := MSM{N: n, Groups: groups}
 	for window := bestWindow(n); window >= minWindow; window-- {
@@ -115,18 +114,18 @@ func PlanMSM(n uint32, scratchLimit uint64, groups ...Group) (MSM, error) {
 		n, p.ScratchBytes(), scratchLimit)
 }
 
-// shape fills in the plan. A last, smaller batch keeps run, merge and chunk, so
-// that it fits the same scratch.
+// shape fills in the plan. A last, smaller batch keeps run, merge and bucketRun,
+// so that it fits the same scratch.
 func (p MSM) shape(window, windows, batch uint32) MSM {
 	p.Window, p.Windows, p.Batch = window, windows, batch
 	p.run = uint32(min(max(p.pairs()>>runThreadsLog, minRun), maxRun))
 	p.merge = mergeRun(p.runs())
-	chunk := uint32(1) << (max(bits.Len64(p.buckets()), chunkThreadsLog+1) - chunkThreadsLog - 1)
-	p.partitionLog = 0
-	if p.N >= partitionFrom {
-		p.partitionLog = p.bestPartition()
+	bucketRun := uint32(1) << (max(bits.Len64(p.buckets()), bucketThreadsLog+1) - bucketThreadsLog - 1)
+	p.bandLog = 0
+	if p.N >= bandsFrom {
+		p.bandLog = p.bestBands()
 	}
-	p.chunk = min(max(chunk, minChunk), maxChunk, p.perWindow())
+	p.bucketRun = min(max(bucketRun, minBucketRun), maxBucketRun, p.perWindow())
 	return p
 }
 
@@ -151,17 +150,17 @@ func (p MSM) pairs() uint64     { return uint64(p.Batch) * uint64(p.N) }
 
 func (p MSM) runs() uint32 { return blocks(p.pairs(), uint64(p.run)) }
 
-// mergeRun is how many of n heads a thread merges.
+// mergeRun is the number of heads that a thread merges, of n.
 func mergeRun(n uint32) uint32 { return min(max(n>>mergeThreadsLog, minMergeRun), maxMergeRun) }
 
-func (p MSM) chunks() uint64 { return p.buckets() / uint64(p.chunk) }
+func (p MSM) bucketRuns() uint64 { return p.buckets() / uint64(p.bucketRun) }
 
 func (p MSM) sumBytes() uint64 {
-	var most uint64
+	var largest uint64
 	for _, g := range p.Groups {
-		most = max(most, g.SumBytes())
+		largest = max(largest, g.SumBytes())
 	}
-	return most
+	return largest
 }
 
 // ScratchBytes is the scratch memory that the calls use.
@@ -176,12 +175,12 @@ func (p MSM) ScratchBytes() uint64 {
 // ResultBytes is the size of one group's result: a sum for each window.
 func (p MSM) ResultBytes(g Group) uint64 { return uint64(p.Windows) * g.SumBytes() }
 
-// msmScratch is the layout of scratch. The entries of a sort in two steps lie
-// where the sums go afterwards.
+// msmScratch says where in scratch the parts lie. The entries of a sort in two
+// steps lie where the sums go afterwards.
 type msmScratch struct {
 	counts, offsets, scanSums, sorted Range
-	partitionCounts, starts, entries  Range
-	buckets, chunkSums, blockSums     Range
+	bandCounts, starts, entries       Range
+	buckets, runSums, blockSums       Range
 	heads, headBuckets                [2]Range
 	nextRun, columns                  Range // of affine additions
 	end                               uint64
@@ -192,10 +191,10 @@ func (p MSM) scratch(whole Range) msmScratch {
 	n, point := p.buckets(), p.sumBytes()
 	heads := [2]uint64{uint64(p.runs()), uint64(blocks(uint64(p.runs()), uint64(p.merge)))}
 	var s msmScratch
-	s.partitionCounts = l.Take(uint64(p.partitions()) * WordBytes)
+	s.bandCounts = l.Take(uint64(p.bands()) * WordBytes)
 	s.counts = l.Take(n * WordBytes)
 	s.offsets = l.Take((n + 1) * WordBytes)
-	s.starts = l.Take((uint64(p.partitions()) + 1) * WordBytes)
+	s.starts = l.Take((uint64(p.bands()) + 1) * WordBytes)
 	s.scanSums = l.Take(scanSumsBytes(uint32(n)))
 	s.sorted = l.Take(p.pairs() * WordBytes)
 	sums := l
@@ -204,13 +203,13 @@ func (p MSM) scratch(whole Range) msmScratch {
 		s.heads[i] = l.Take(heads[i] * point)
 		s.headBuckets[i] = l.Take(heads[i] * WordBytes)
 	}
-	s.chunkSums = l.Take(p.chunks() * point)
+	s.runSums = l.Take(p.bucketRuns() * point)
 	s.blockSums = l.Take(uint64(p.Batch) * sumBlocks * point)
 	if p.affineAdditions {
 		s.nextRun = l.Take(WordBytes)
 		s.columns = l.Take(p.columnBytes())
 	}
-	if p.partitionLog > 0 {
+	if p.bandLog > 0 {
 		s.entries = sums.Take(p.pairs() * entryBytes)
 	}
 	s.end = max(l.Used, sums.Used)
@@ -220,13 +219,13 @@ func (p MSM) scratch(whole Range) msmScratch {
 // MSMInput is where an MSM's data lies.
 type MSMInput struct {
 	Scalars   Range   // N scalars, Montgomery form
-	Positions Range   // u32 each: where scalar i's point is, NONE for nowhere; empty: at i
-	Points    []Range // one array of affine points for each group of the plan
+	Positions Range   // u32 each: where scalar i's point is, None for nowhere; empty: at i
+	Points    []Range // affine points for each group of the plan
 	Results   []Range // ResultBytes for each group
 	Scratch   Range   // ScratchBytes
 }
 
-// Calls are the launches, in order.
+// Calls compute the sums, in the order in which they are to be enqueued.
 func (p MSM) Calls(in MSMInput) []Call {
 	var calls []Call
 	if p.N == 0 {
@@ -249,7 +248,7 @@ func (p MSM) Calls(in MSMInput) []Call {
 	return calls
 }
 
-// Launches is how many Calls there are.
+// Launches is the number of Calls.
 func (p MSM) Launches() int {
 	in := MSMInput{Scalars: anywhere, Positions: anywhere, Scratch: anywhere}
 	for range p.Groups {
@@ -286,7 +285,7 @@ func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 	} else {
 		calls = []Call{call(kernelAccumulate[g], uint64(runs), args, access...)}
 	}
-	// One run has no head: it starts every bucket it touches.
+	// A single run has no head: every bucket of it starts in it.
 	for from, run := 0, p.merge; runs > 1; from, run = 1-from, mergeRun(runs) {
 		k, grid, next := kernelMerge[g], uint32(0), uint32(1)
 		out := blocks(uint64(runs), uint64(run))
@@ -304,25 +303,25 @@ func (p MSM) accumulate(g Group, points Range, s msmScratch) []Call {
 	return calls
 }
 
-// reduce turns buckets into a sum for each window.
+// reduce turns buckets into the sum of each window.
 func (p MSM) reduce(g Group, s msmScratch, result Range) []Call {
-	n, chunks := p.buckets(), p.chunks()
+	n, runs := p.buckets(), p.bucketRuns()
 	args := reduceArgs{
-		buckets: s.buckets.Addr, out: s.chunkSums.Addr,
-		perWindow: p.perWindow(), chunk: p.chunk, windows: p.Batch,
+		buckets: s.buckets.Addr, out: s.runSums.Addr,
+		perWindow: p.perWindow(), run: p.bucketRun, windows: p.Batch,
 	}
-	access := []driver.Range{reads(s.buckets, n*g.SumBytes()), writes(s.chunkSums, chunks*g.SumBytes())}
-	if !p.tiled { // the last tile's offsets say nothing of those before
+	access := []driver.Range{reads(s.buckets, n*g.SumBytes()), writes(s.runSums, runs*g.SumBytes())}
+	if !p.tiled { // offsets tell which buckets are empty in the last tile alone
 		args.offsets = s.offsets.Addr
 		access = append(access, reads(s.offsets, (n+1)*WordBytes))
 	}
-	calls := []Call{call(kernelReduce[g], chunks, args, access...)}
-	return append(calls, sumSegments(g, s.chunkSums, s.blockSums, result, uint32(chunks)/p.Batch, p.Batch)...)
+	calls := []Call{call(kernelReduce[g], runs, args, access...)}
+	return append(calls, sumSegments(g, s.runSums, s.blockSums, result, uint32(runs)/p.Batch, p.Batch)...)
 }
 
-// sumSegments adds up `segments` runs of `per` points each: result[y] is the
-// sum of points[per y] to points[per (y + 1) - 1]. partial is scratch of
-// sumBlocks points a segment.
+// sumSegments adds up `segments` times `per` points: result[y] is the sum of
+// points[per y] to points[per (y + 1) - 1]. partial is scratch of sumBlocks points
+// for each segment.
 func sumSegments(g Group, points, partial, result Range, per, segments uint32) []Call {
 	k := kernelSum[g]
 	size := g.SumBytes()

@@ -109,9 +109,9 @@ func TestMSMOfEverySize(t *testing.T) {
 		p, logs := plan(t, n, launch.G1, launch.G2), r.logs(n)
 		r.msm(t, p, r.scalars(n), logs, nil, "random")
 		p = plan(t, n, launch.G1)
-		r.msm(t, p.Partitioned(), r.scalars(n), logs, nil, "random, sorted in two steps")
+		r.msm(t, p.InBands(), r.scalars(n), logs, nil, "random, sorted in two steps")
 		for _, run := range affineRuns {
-			if n <= 1<<15 || run >= 64 { // with many buckets a run, or the test takes a minute on a card
+			if n <= 1<<15 || run >= 64 { // with many buckets a run the test takes a minute on a GPU
 				r.msm(t, p.Affine(run), r.scalars(n), logs, nil, fmt.Sprintf("random, affine in runs of %d", run))
 			}
 		}
@@ -147,7 +147,7 @@ func TestMSMOfEdgeScalars(t *testing.T) {
 		for name, f := range cases {
 			scalars := fill(n, f)
 			r.msm(t, p, scalars, logs, nil, name)
-			r.msm(t, plan(t, n, launch.G1).Partitioned(), scalars, logs, nil, name+", sorted in two steps")
+			r.msm(t, plan(t, n, launch.G1).InBands(), scalars, logs, nil, name+", sorted in two steps")
 			for _, run := range affineRuns {
 				r.msm(t, plan(t, n, launch.G1).Affine(run), scalars, logs, nil, fmt.Sprintf("%s, affine in runs of %d", name, run))
 			}
@@ -198,7 +198,7 @@ func TestMSMOfGatheredPoints(t *testing.T) {
 	}
 	p := plan(t, n, launch.G1, launch.G2)
 	r.msm(t, p, r.scalars(n), r.logs(pool), positions, "gathered")
-	r.msm(t, p.Partitioned(), r.scalars(n), r.logs(pool), positions, "gathered, sorted in two steps")
+	r.msm(t, p.InBands(), r.scalars(n), r.logs(pool), positions, "gathered, sorted in two steps")
 	for i := range positions {
 		positions[i] = launch.None
 	}
@@ -219,7 +219,7 @@ func TestMSMPlans(t *testing.T) {
 			break
 		}
 		require.LessOrEqual(t, p.ScratchBytes(), limit)
-		for _, p := range []launch.MSM{p, p.Partitioned(), p.Affine(5)} {
+		for _, p := range []launch.MSM{p, p.InBands(), p.Affine(5)} {
 			in := launch.MSMInput{
 				Scalars: upload(r, scalars), Scratch: r.memory(p.ScratchBytes()),
 				Points: []launch.Range{upload(r, pointsG1(logs))}, Results: []launch.Range{r.memory(p.ResultBytes(launch.G1))},

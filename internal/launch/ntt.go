@@ -12,12 +12,12 @@ import (
 
 // Twins of the constants in ntt/ntt.cu and ntt/fr.cu.
 const (
-	logStages   = 9  // stages a launch does at most
-	logLocal    = 10 // order of the root for factors inside a launch
-	logHigh     = 18 // powers in the table that all domains share
-	logTile     = 10 // elements a block holds
-	powersEach  = 8  // elements a thread of cuzk_fr_powers makes
-	maxSideLog  = 4  // of the squares of cuzk_fr_reverse
+	logStages   = 9  // the largest number of stages of a launch
+	logLocal    = 10 // log2 of the order of the root for factors inside a launch
+	logHigh     = 18 // log2 of the powers in the table that all domains share
+	logBatch    = 10 // log2 of the elements that a block holds
+	powersEach  = 8  // elements that a thread of cuzk_fr_powers makes
+	maxSideLog  = 4  // log2 of the side of the squares of cuzk_fr_reverse
 	maxLogRoots = 32 // r - 1 = 2^32 * odd
 	// MaxLogSize bounds the domain: indices and exponents below 2m are u32.
 	MaxLogSize = 28
@@ -100,19 +100,18 @@ func TableBytes(logSize uint32) uint64 {
 	return bytes
 }
 
-// splitOf is where exponents of the root g of order 2m are split: its first m
-// powers are the products of one of 2^split low ones and one of the high ones,
-// and the others are their negatives. The factors between launches have
-// exponents that are multiples of 2^done, so once done reaches the split, high
-// alone is enough. That is in small domains and, up to 2^27, from the second
-// launch on.
+// splitOf is where exponents of the root g of order 2m are split. Its first m
+// powers are products of one of 2^split low powers and one of the high powers;
+// the others are their negatives. The factors between launches have exponents
+// that are multiples of 2^done, so the high powers are enough once done reaches
+// the split: in small domains, and up to 2^27 from the second launch on.
 func splitOf(logSize uint32) uint32 { return max(logSize, logHigh) - logHigh }
 
 func lowBytes(logSize uint32) uint64 { return align(FrBytes << splitOf(logSize)) }
 
-// NewTables names memory of TableBytes for the domain of 2^logSize; the calls
-// fill it. Memory that is filled for one domain may be filled for others too:
-// what they share stays as it is.
+// NewTables makes tables for the domain of 2^logSize in memory of TableBytes; the
+// calls fill it. Memory with the tables of one domain may be filled for others
+// too: what they share stays as it is.
 func NewTables(logSize uint32, memory Range) (Tables, []Call) {
 	if logSize > MaxLogSize {
 		panic(fmt.Sprintf("BUG: launch: domain of 2^%d, at most 2^%d", logSize, MaxLogSize))
@@ -127,8 +126,8 @@ func NewTables(logSize uint32, memory Range) (Tables, []Call) {
 	}
 }
 
-// parts are the table of low powers, which small domains share, and the common
-// ones.
+// parts are the domain's low powers, which small domains share, and the two tables
+// of all domains.
 func (t Tables) parts() (low, high, local Range) {
 	l := Layout{Whole: t.memory}
 	high, local = l.Take(FrBytes<<logHigh), l.Take(FrBytes<<logLocal)
@@ -148,14 +147,13 @@ func (t Tables) twiddles() (twiddles, []driver.Range) {
 // Direction of a transform: exponents of w, or of w^-1.
 type Direction uint32
 
-// The directions.
 const (
 	Forward Direction = 0
 	Inverse Direction = 1
 )
 
-// passes splits the stages of a transform over launches, as evenly as can be:
-// every pass but the last then has at least as many neighbouring columns as a
+// passes divides the stages of a transform among launches, as evenly as possible.
+// Every launch but the last then has at least as many neighbouring columns as a
 // block holds.
 func passes(logSize uint32) []uint32 {
 	n := (logSize + logStages - 1) / logStages
@@ -206,8 +204,8 @@ func (t Tables) pass(k *Kernel, data Range, done, stages uint32, d Direction, co
 		args.coset = 1
 	}
 	grid := uint32(1)
-	if t.LogSize > logTile {
-		grid = 1 << (t.LogSize - logTile)
+	if t.LogSize > logBatch {
+		grid = 1 << (t.LogSize - logBatch)
 	}
 	return gridCall(k, grid, 1, args, append(access, updates(data, FrBytes<<t.LogSize))...)
 }

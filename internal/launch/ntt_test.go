@@ -157,7 +157,7 @@ func TestTablesOfManyDomains(t *testing.T) {
 		all = append(all, tables)
 	}
 	for _, tables := range all {
-		if tables.LogSize == 20 && !onCard() {
+		if tables.LogSize == 20 && !onDevice() {
 			continue // takes seconds
 		}
 		n := 1 << tables.LogSize

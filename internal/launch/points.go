@@ -48,18 +48,18 @@ type affineArgs struct {
 	n, _              uint32
 }
 
-// DecodeStatusBytes is the size of what Decode reports into: the least index
-// of a bad point and of a point at infinity, both all ones before, and the
-// numbers of points with each fault (flags, not canonical, not on the curve),
-// all 0 before.
+// DecodeStatusBytes is the size of the status that Decode updates: the first index
+// of a bad point and of a point at infinity, which begin as None, and the numbers
+// of points with each fault (flags, not canonical, not on the curve), which begin
+// as 0.
 const DecodeStatusBytes = (2 + pointFaults) * WordBytes
 
 const pointFaults = 3
 
 // Decode turns points of a parameter file (n of them, 4-byte aligned) into
-// Montgomery affine form, and checks them. They are points first, first + 1,
-// ... of their section. `fill` slots after them become infinity. With logSize
-// > 0, point i goes to slot i with its low logSize bits reversed.
+// Montgomery affine form, and checks them. They are points first, first + 1, ...
+// of their section. `fill` places behind them become infinity. With logSize > 0,
+// point i goes to the place i with its low logSize bits reversed.
 func Decode(g Group, file, points, status Range, n, first, fill, logSize uint32) Call {
 	written := points.Slice(uint64(first)*g.AffineBytes(), uint64(n+fill)*g.AffineBytes())
 	if logSize > 0 {
@@ -87,11 +87,11 @@ func Gather(g Group, points, positions, out Range, n uint32) Call {
 	}, points.touched(driver.Read), reads(positions, uint64(n)*WordBytes), writes(out, uint64(n)*g.AffineBytes()))
 }
 
-// affineEach is how many points share an inversion of about 570 products.
+// affineEach is the number of points that share an inversion of about 570 products.
 const affineEach = 32
 
-// Affine converts n sums to affine points. products is scratch of one
-// coordinate a point. n >= 1.
+// Affine converts n sums to affine points. products is scratch of one coordinate
+// for each point. n >= 1.
 func Affine(g Group, sums, points, products Range, n uint32) Call {
 	return call(kernelAffine[g], uint64(blocks(uint64(n), affineEach)),
 		affineArgs{in: sums.Addr, out: points.Addr, products: products.Addr, n: n},

@@ -40,8 +40,8 @@ type Quotient struct {
 // m = 2^LogSize, where A and B are a and b on the coset of the 2m-th root of
 // unity. a, b and c are blocks of 32 m bytes; the first n rows of a and b are
 // the input, and c is not read. h replaces a, in bit-reversed order. bad, one
-// word that the caller has set to all ones, gets the least row in which a or b
-// is not below r.
+// word that the caller has set to None, gets the first row in which a or b is not
+// below r.
 //
 // Source: the identity g^m = -1 for g of order 2m: on the coset the vanishing
 // polynomial is the constant -2.

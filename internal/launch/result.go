@@ -8,8 +8,8 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
 )
 
-// What the device leaves is turned into gnark-crypto points here. Both keep a
-// coordinate as little-endian limbs in Montgomery form.
+// Results of the device become points of gnark-crypto here. Both keep a coordinate
+// as little-endian limbs in Montgomery form.
 
 // sumG1 and sumG2 are G.SumBytes bytes of device memory: x = X / ZZ,
 // y = Y / ZZZ, ZZ^3 = ZZZ^2; infinity has ZZ = 0.
@@ -41,7 +41,7 @@ func (s *sumG2) jacobian() (p bls.G2Jac) {
 	return p
 }
 
-// SumsG1 reads n sums of G1 as copied from the device.
+// SumsG1 reads n sums of G1 that were copied from the device.
 func SumsG1(data []byte, n int) []bls.G1Jac {
 	out := make([]bls.G1Jac, n)
 	for i, s := range view[sumG1](data, n) {
@@ -50,7 +50,7 @@ func SumsG1(data []byte, n int) []bls.G1Jac {
 	return out
 }
 
-// SumsG2 reads n sums of G2 as copied from the device.
+// SumsG2 reads n sums of G2 that were copied from the device.
 func SumsG2(data []byte, n int) []bls.G2Jac {
 	out := make([]bls.G2Jac, n)
 	for i, s := range view[sumG2](data, n) {

@@ -18,13 +18,13 @@ import (
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
-// The tests run every kernel on a card when CUZK_REQUIRE_GPU=1, and else on
-// the simulator. Sizes for a card only are left out with -short too.
-func onCard() bool { return os.Getenv(cudatest.RequireVariable) == "1" }
+// The tests run every kernel on a GPU if CUZK_REQUIRE_GPU=1, and else on the
+// simulator. Sizes for a GPU are left out with -short too.
+func onDevice() bool { return os.Getenv(cudatest.RequireVariable) == "1" }
 
-func sizes(simulated, card []int) []int {
-	if onCard() && !testing.Short() {
-		return append(simulated, card...)
+func sizes(simulated, device []int) []int {
+	if onDevice() && !testing.Short() {
+		return append(simulated, device...)
 	}
 	return simulated
 }
@@ -45,7 +45,7 @@ type madePoints struct {
 
 func open(t testing.TB) *rig {
 	t.Helper()
-	if !onCard() {
+	if !onDevice() {
 		readSources(t)
 		cudasim.New(t, cudasim.Config{Declared: true})
 	}
@@ -60,7 +60,7 @@ const probeVariable = "CUZK_PROBE_IMAGE"
 func openProbes(t testing.TB) *rig {
 	t.Helper()
 	r := open(t)
-	if onCard() {
+	if onDevice() {
 		image, err := os.ReadFile(os.Getenv(probeVariable))
 		require.NoError(t, err, "%s names the image of internal/launch/testdata/probe.cu", probeVariable)
 		r.Load(image)

@@ -3,9 +3,9 @@ package launch
 import "github.com/libcuzk/libcuzk/cuda/driver"
 
 // Twins of the constants in msm/sort.cu.
-const scanTile = 2048
+const scanBatch = 2048
 
-// scanBlock is how many elements one block scans rather than three launches.
+// scanBlock is the number of elements up to which one block scans alone.
 const scanBlock = 1 << 14
 
 var (
@@ -31,7 +31,7 @@ func Fill(words Range, n, value uint32) Call {
 	return call(kernelFill, uint64(n), fillArgs{words.Addr, n, value}, writes(words, uint64(n)*WordBytes))
 }
 
-func scanSumsBytes(n uint32) uint64 { return uint64(blocks(uint64(n), scanTile)) * WordBytes }
+func scanSumsBytes(n uint32) uint64 { return uint64(blocks(uint64(n), scanBatch)) * WordBytes }
 
 // scan writes out[i] = in[0] + ... + in[i-1] for i <= n, n >= 1, and out[i] to
 // in[i] for i < n too. sums is scratch of scanSumsBytes(n).
@@ -41,11 +41,11 @@ func scan(in, out, sums Range, n uint32) []Call {
 		return []Call{gridCall(kernelScanBlock, 1, 1, args,
 			updates(in, uint64(n)*WordBytes), writes(out, (uint64(n)+1)*WordBytes))}
 	}
-	bytes, tiles := uint64(n)*WordBytes, scanSumsBytes(n)
-	grid := blocks(uint64(n), scanTile)
+	bytes, sumsBytes := uint64(n)*WordBytes, scanSumsBytes(n)
+	grid := blocks(uint64(n), scanBatch)
 	return []Call{
-		gridCall(kernelScanSums, grid, 1, args, reads(in, bytes), writes(sums, tiles)),
-		gridCall(kernelScanTop, 1, 1, args, updates(sums, tiles), out.Slice(bytes, WordBytes).touched(driver.Write)),
-		gridCall(kernelScanApply, grid, 1, args, updates(in, bytes), reads(sums, tiles), writes(out, bytes)),
+		gridCall(kernelScanSums, grid, 1, args, reads(in, bytes), writes(sums, sumsBytes)),
+		gridCall(kernelScanTop, 1, 1, args, updates(sums, sumsBytes), out.Slice(bytes, WordBytes).touched(driver.Write)),
+		gridCall(kernelScanApply, grid, 1, args, updates(in, bytes), reads(sums, sumsBytes), writes(out, bytes)),
 	}
 }

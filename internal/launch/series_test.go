@@ -35,7 +35,7 @@ func openSeries(t testing.TB) *series {
 	r := open(t)
 	s := &series{rig: r, gamma: r.scalar(), beta: r.scalar(), pool: simulatedPool}
 	log, scratch := simulatedMax, uint64(simulatedScratch)
-	if onCard() {
+	if onDevice() {
 		s.pool, log, scratch = devicePool, deviceMax, deviceScratch
 	}
 	s.repeatPoints(log)

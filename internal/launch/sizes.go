@@ -5,17 +5,16 @@ const (
 	WordBytes = 4
 	FrBytes   = 32
 	FpBytes   = 48
-	quadBytes = 16 // what memory moves at once
+	quadBytes = 16 // the largest piece that a thread loads or stores at once
 )
 
-// Fr is a scalar as the device has it: Montgomery form, limbs of 32 bits, the
+// Fr is a scalar on the device: Montgomery form, limbs of 32 bits, the
 // least significant first.
 type Fr [8]uint32
 
 // Group is G1 or G2.
 type Group int
 
-// The groups.
 const (
 	G1 Group = iota
 	G2
@@ -23,12 +22,12 @@ const (
 
 func (g Group) String() string { return [...]string{"g1", "g2"}[g] }
 
-// AffineBytes is a point in device memory: x, y in Montgomery form; infinity
-// is all zero. It is also the size of a point in a parameter file.
+// AffineBytes is the size of a point in device memory, and in a parameter file:
+// x and y, on the device in Montgomery form; infinity is all zero.
 func (g Group) AffineBytes() uint64 { return 2 * g.FieldBytes() }
 
-// SumBytes is a point as the sums leave it: X, Y, ZZ, ZZZ.
+// SumBytes is the size of a point in a sum: X, Y, ZZ, ZZZ.
 func (g Group) SumBytes() uint64 { return 4 * g.FieldBytes() }
 
-// FieldBytes is a coordinate.
+// FieldBytes is the size of a coordinate.
 func (g Group) FieldBytes() uint64 { return [...]uint64{FpBytes, 2 * FpBytes}[g] }

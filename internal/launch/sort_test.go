@@ -12,8 +12,8 @@ import (
 	"github.com/libcuzk/libcuzk/internal/launch"
 )
 
-// tile is how many pairs a block sorts at a time.
-const tile = 8192
+// sortBatch is the number of pairs that a block sorts at a time.
+const sortBatch = 8192
 
 const sign = 1 << 31
 
@@ -107,12 +107,12 @@ func (r *rig) sort(t *testing.T, c sortCase, inTwo bool, what string) {
 	}
 }
 
-// Tiles that are full, and one entry short or more; partitions of 1, 2^6 and
+// Tiles that are full, and one entry short or more; bands of 1, 2^6 and
 // 2^11 buckets.
 func TestSortOfEverySize(t *testing.T) {
 	r := open(t)
 	random := func(int) fr.Element { return r.scalar() }
-	for _, n := range sizes([]int{1, 2, 31, 33, tile - 1, tile, tile + 1, 2*tile + 3}, []int{100*tile + 1, 1 << 20, 1<<22 + 1}) {
+	for _, n := range sizes([]int{1, 2, 31, 33, sortBatch - 1, sortBatch, sortBatch + 1, 2*sortBatch + 3}, []int{100*sortBatch + 1, 1 << 20, 1<<22 + 1}) {
 		for _, inTwo := range []bool{false, true} {
 			r.sort(t, sortCase{n: uint32(n), window: 8, batch: 3, first: 5, scalar: random}, inTwo, fmt.Sprint(n, " scalars"))
 		}
@@ -120,7 +120,7 @@ func TestSortOfEverySize(t *testing.T) {
 			r.sort(t, sortCase{n: uint32(n), window: 16, batch: 2, first: 14, scalar: random}, true, fmt.Sprint(n, " scalars"))
 		}
 	}
-	for _, n := range sizes([]int{tile / 4}, []int{tile + 1, 1 << 20, 1<<22 + 1}) {
+	for _, n := range sizes([]int{sortBatch / 4}, []int{sortBatch + 1, 1 << 20, 1<<22 + 1}) {
 		r.sort(t, sortCase{n: uint32(n), window: 22, batch: 1, first: 3, scalar: random}, true, fmt.Sprint(n, " scalars"))
 	}
 }
@@ -139,7 +139,7 @@ func smallest(c uint) (s fr.Element) {
 
 func TestSortOfEdgeCases(t *testing.T) {
 	r := open(t)
-	const n = 2*tile + 77
+	const n = 2*sortBatch + 77
 	random, one := r.scalar(), fr.One()
 	other := func(int) fr.Element { return r.scalar() }
 	constant := func(x fr.Element) func(int) fr.Element { return func(int) fr.Element { return x } }
@@ -168,8 +168,8 @@ func TestSortOfEdgeCases(t *testing.T) {
 		"all scalars equal: one bucket a window":          {constant(random), nil},
 		"all in the last bucket of the windows":           {constant(smallest(16)), nil},
 		"only the last scalar is not zero":                {only(func(i int) bool { return i == n-1 }, other), nil},
-		"only the first tile has pairs":                   {only(func(i int) bool { return i < tile }, other), nil},
-		"the first tile has none":                         {only(func(i int) bool { return i >= tile }, other), nil},
+		"only the first batch has pairs":                  {only(func(i int) bool { return i < sortBatch }, other), nil},
+		"the first batch has none":                        {only(func(i int) bool { return i >= sortBatch }, other), nil},
 		"half of each warp in one bucket":                 {func(i int) fr.Element { return []fr.Element{random, r.scalar()}[i%2] }, nil},
 		"runs of 40 in one bucket":                        {func(i int) fr.Element { return fr.NewElement(uint64(i / 40)) }, nil},
 		"small scalars: one window has all":               {func(i int) fr.Element { return fr.NewElement(r.random.Uint64N(200)) }, nil},
@@ -177,8 +177,8 @@ func TestSortOfEdgeCases(t *testing.T) {
 		"positions elsewhere":                             {other, nowhere(func(int) bool { return false })},
 		"no positions":                                    {other, nowhere(func(int) bool { return true })},
 		"no position for every third scalar":              {other, nowhere(func(i int) bool { return i%3 == 0 })},
-		"positions in the last tile alone":                {other, nowhere(func(i int) bool { return i < 2*tile })},
-		"equal scalars, positions for three of them only": {constant(random), nowhere(func(i int) bool { return i%(tile-1) != 3 })},
+		"positions in the last batch alone":               {other, nowhere(func(i int) bool { return i < 2*sortBatch })},
+		"equal scalars, positions for three of them only": {constant(random), nowhere(func(i int) bool { return i%(sortBatch-1) != 3 })},
 	} {
 		for _, first := range []uint32{0, 14} {
 			r.sort(t, sortCase{n, 16, 2, first, c.scalar, c.position}, true, name)
@@ -187,13 +187,13 @@ func TestSortOfEdgeCases(t *testing.T) {
 	}
 }
 
-// A partition's few entries among those of many others: with partitions of 2^11
-// buckets each is sorted by itself, whatever the tile.
+// A band's few entries among those of many others: with bands of 2^11
+// buckets each is sorted by itself, whatever the batch.
 func TestSortOfSparsePartitions(t *testing.T) {
 	r := open(t)
 	const c = 22
 	for name, step := range map[string]uint64{
-		"an entry in every 16th partition": 16 << 11, "an entry in every partition": 1 << 11,
+		"an entry in every 16th band": 16 << 11, "an entry in every band": 1 << 11,
 	} {
 		n := uint32((1 << (c - 1)) / step)
 		r.sort(t, sortCase{n: n, window: c, batch: 1, scalar: func(i int) fr.Element {

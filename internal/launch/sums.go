@@ -4,17 +4,17 @@ import "github.com/libcuzk/libcuzk/cuda/driver"
 
 // Twins of the constants in sums/ones.cuh.
 const (
-	rankTile = 1024
-	onesTile = 4096
-	// onesBlocks fills a large card several times over, and leaves few sums.
+	rankRun   = 1024
+	onesBatch = 4096
+	// onesBlocks fills a large GPU several times over, and leaves few sums.
 	onesBlocks = 2048
-	// onesHostBlocks keeps a bus of 55 GB/s busy many times over, with 3 KiB in
-	// flight for each of their four warps, and leaves a large card's room to the
-	// kernels beside: they wait for the bus most of the time.
+	// onesHostBlocks has many times the loads under way, 3 KiB for each of a block's
+	// four warps, that keep a bus of 55 GB/s busy. Since these blocks mostly wait for
+	// the bus, they leave most of a large GPU to other kernels.
 	onesHostBlocks = 256
 )
 
-// None in an array of positions: no point.
+// None is the position of a variable without a point.
 const None = ^uint32(0)
 
 var (
@@ -41,9 +41,8 @@ type onesArgs struct {
 	n, base, onHost, _                uint32
 }
 
-// Density is a bitmap of variables that have a point in a section, with the
-// count of the bits before every 1024th variable. The zero Density means that
-// every variable has one.
+// Density says which variables have a point in a section, with the number of those
+// before every 1024th variable. The zero Density means that all have one.
 type Density struct {
 	N      uint32 // variables
 	Bitmap Range  // BitmapBytes(N); bits past N are ignored
@@ -55,32 +54,32 @@ type Density struct {
 func BitmapBytes(n uint32) uint64 { return (uint64(n) + 31) / 32 * WordBytes }
 
 // RanksBytes is the size of a Density's ranks.
-func RanksBytes(n uint32) uint64 { return (uint64(blocks(uint64(n), rankTile)) + 1) * WordBytes }
+func RanksBytes(n uint32) uint64 { return (uint64(blocks(uint64(n), rankRun)) + 1) * WordBytes }
 
 // RankScratchBytes is the scratch that Density.Calls needs.
 func RankScratchBytes(n uint32) uint64 {
-	tiles := blocks(uint64(n), rankTile)
-	return align(uint64(tiles)*WordBytes) + align(scanSumsBytes(tiles))
+	runs := blocks(uint64(n), rankRun)
+	return align(uint64(runs)*WordBytes) + align(scanSumsBytes(runs))
 }
 
 // Calls fill the ranks. The last word of Ranks is the bitmap's popcount.
 func (d Density) Calls(scratch Range) []Call {
-	tiles := blocks(uint64(d.N), rankTile)
-	if tiles == 0 {
+	runs := blocks(uint64(d.N), rankRun)
+	if runs == 0 {
 		return []Call{Fill(d.Ranks, 1, 0)}
 	}
 	l := Layout{Whole: scratch}
-	counts, sums := l.Take(uint64(tiles)*WordBytes), l.Take(scanSumsBytes(tiles))
-	calls := []Call{call(kernelDensity, uint64(tiles),
+	counts, sums := l.Take(uint64(runs)*WordBytes), l.Take(scanSumsBytes(runs))
+	calls := []Call{call(kernelDensity, uint64(runs),
 		densityArgs{density: d.Bitmap.Addr, counts: counts.Addr, n: d.N},
-		reads(d.Bitmap, BitmapBytes(d.N)), writes(counts, uint64(tiles)*WordBytes))}
-	return append(calls, scan(counts, d.Ranks, sums, tiles)...)
+		reads(d.Bitmap, BitmapBytes(d.N)), writes(counts, uint64(runs)*WordBytes))}
+	return append(calls, scan(counts, d.Ranks, sums, runs)...)
 }
 
 // InputMode says which input variables have a point in a section.
 type InputMode uint32
 
-// The modes: none (l), all (a), those in a bitmap (b).
+// No input has a point (section l), all have (a), or those in a bitmap (b).
 const (
 	InputsNone    InputMode = 0
 	InputsAll     InputMode = 1
@@ -98,8 +97,8 @@ type Section struct {
 	OnHost bool    // the points lie in host memory, which kernels read over the bus
 }
 
-// Positions writes the position in the section of each entry of a dense list:
-// entry j < inputs is input variable j, and the others are the aux variables
+// Positions writes where in the section the point of each entry of a dense list
+// lies: entry j < inputs is input j, and the others are the aux variables
 // aux[j - inputs]. positions[j] is None where there is no point. n >= 1.
 func (s Section) Positions(aux, positions Range, inputs, n uint32) Call {
 	args := positionsArgs{
@@ -135,11 +134,11 @@ func (s Section) Ones(g Group, points, ones Range, n uint32, scratch, result Ran
 	}
 	l := Layout{Whole: scratch}
 	sums, partial := l.Take(onesBlocks*g.SumBytes()), l.Take(sumBlocks*g.SumBytes())
-	most := uint32(onesBlocks)
+	maxBlocks := uint32(onesBlocks)
 	if s.OnHost {
-		most = onesHostBlocks
+		maxBlocks = onesHostBlocks
 	}
-	grid := min(blocks(uint64(n), onesTile), most)
+	grid := min(blocks(uint64(n), onesBatch), maxBlocks)
 	args := onesArgs{points: points.Addr, ones: ones.Addr, out: sums.Addr, n: n, base: s.Base}
 	if s.OnHost {
 		args.onHost = 1

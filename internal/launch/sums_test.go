@@ -86,17 +86,17 @@ func TestOnes(t *testing.T) {
 	}
 }
 
-// TestOnesOfSeveralTilesABlock has more variables than the largest grid has
-// tiles, 2048 of 4096 variables: the first two blocks take a second tile. Few
-// variables have a point, all of them in tiles of those blocks.
-func TestOnesOfSeveralTilesABlock(t *testing.T) {
-	const blocks, tile, base = 2048, 4096, 3
+// TestOnesOfSeveralBatchesABlock has more variables than the largest grid has
+// batches, 2048 of 4096 variables: the first two blocks take a second batch. Few
+// variables have a point, all of them in batches of those blocks.
+func TestOnesOfSeveralBatchesABlock(t *testing.T) {
+	const blocks, batch, base = 2048, 4096, 3
 	for _, g := range []launch.Group{launch.G1, launch.G2} {
 		t.Run(g.String(), func(t *testing.T) {
 			r := open(t)
-			density, ones := make([]bool, (blocks+1)*tile+900), make([]bool, (blocks+1)*tile+900)
-			for _, first := range []int{0, tile, blocks * tile, (blocks + 1) * tile} {
-				for i := first; i < min(first+tile, len(ones)); i++ {
+			density, ones := make([]bool, (blocks+1)*batch+900), make([]bool, (blocks+1)*batch+900)
+			for _, first := range []int{0, batch, blocks * batch, (blocks + 1) * batch} {
+				for i := first; i < min(first+batch, len(ones)); i++ {
 					density[i] = r.random.IntN(8) == 0
 					ones[i] = r.random.IntN(2) == 0
 				}

@@ -8,17 +8,17 @@ import (
 	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 )
 
-// tileBucketCost is what a bucket costs each tile, in products: its sum of 192
-// bytes is read and written, as long as 2.5 products take where memory moves
-// 4.3 TB/s and products are 27.5 G/s (an H200), and it is counted.
+// tileBucketCost is what a bucket costs for each tile, in products. Its sum of 192
+// bytes is read and written, which takes as long as 2.5 products where memory
+// moves 4.3 TB/s and products are 27.5 G/s (an H200), and its pairs are counted.
 const tileBucketCost = 4
 
-// Longer runs have fewer heads, and so need less memory, but there are fewer
-// threads: each doubling is taken to cost 1/16.
+// Longer runs have fewer heads, and so need less memory, but are fewer threads:
+// each doubling, of maxLonger at the most, counts as 1/longerCost of the cost.
 const maxLonger, longerCost = 5, 16
 
-// maxTileN is where the pairs of a tile still have 32-bit indices with windows
-// of 4 bits.
+// maxTileN is the largest tile whose pairs have 32-bit indices with windows of 4
+// bits.
 const maxTileN = 1 << 24
 
 // TiledMSM is the plan of sum_i [s_i] P_i whose points come in tiles: the
@@ -27,11 +27,11 @@ const maxTileN = 1 << 24
 // the points are split into tiles.
 type TiledMSM struct {
 	N     uint32 // points in all, for which the window is chosen
-	TileN uint32 // points of a tile, at most
+	TileN uint32 // points of the largest tile
 	Group Group
 	Cost  uint64 // in products, by the formula of TiledMSMs
 
-	tile MSM // of a whole tile, with all windows at a time
+	tile MSM // of the largest tile, with all windows at a time
 }
 
 // TiledMSMs are the plans for n points in tiles of up to `tile`, the cheapest
@@ -74,7 +74,7 @@ func (p TiledMSM) with(c, longer uint32) TiledMSM {
 	return p
 }
 
-// Tiles is how many tiles there are.
+// Tiles is the number of tiles.
 func (p TiledMSM) Tiles() uint32 { return blocks(uint64(p.N), uint64(p.TileN)) }
 
 func (p TiledMSM) cost(longer uint32) uint64 {
@@ -83,7 +83,7 @@ func (p TiledMSM) cost(longer uint32) uint64 {
 	return cost + cost*uint64(longer)/longerCost
 }
 
-// Window is the bits of a window, and Windows how many there are.
+// Window is the number of bits of a window.
 func (p TiledMSM) Window() uint32 { return p.tile.Window }
 
 // Windows is the number of windows: ceil(256 / Window).
@@ -96,8 +96,8 @@ func (p TiledMSM) ScratchBytes() uint64 { return p.scratch(anywhere).end }
 // ResultBytes is the size of the result: a sum for each window.
 func (p TiledMSM) ResultBytes() uint64 { return p.tile.ResultBytes(p.Group) }
 
-// scratch has the buckets, which stay, first. What a tile's sort, its sums and
-// the reduction need lies in the same place, one after the other.
+// scratch has the buckets, which stay, first. A tile's sort and sums, and later the
+// reduction, use the memory behind them.
 func (p TiledMSM) scratch(whole Range) msmScratch {
 	t := p.tile
 	l := Layout{Whole: whole}
@@ -106,10 +106,10 @@ func (p TiledMSM) scratch(whole Range) msmScratch {
 	var s msmScratch
 	s.buckets = l.Take(n * point)
 	reduction := l
-	s.partitionCounts = l.Take(uint64(t.partitions()) * WordBytes)
+	s.bandCounts = l.Take(uint64(t.bands()) * WordBytes)
 	s.counts = l.Take(n * WordBytes)
 	s.offsets = l.Take((n + 1) * WordBytes)
-	s.starts = l.Take((uint64(t.partitions()) + 1) * WordBytes)
+	s.starts = l.Take((uint64(t.bands()) + 1) * WordBytes)
 	s.scanSums = l.Take(scanSumsBytes(uint32(n)))
 	s.sorted = l.Take(t.pairs() * WordBytes)
 	entries := l
@@ -117,10 +117,10 @@ func (p TiledMSM) scratch(whole Range) msmScratch {
 		s.heads[i] = l.Take(heads[i] * point)
 		s.headBuckets[i] = l.Take(heads[i] * WordBytes)
 	}
-	if t.partitionLog > 0 {
+	if t.bandLog > 0 {
 		s.entries = entries.Take(t.pairs() * entryBytes)
 	}
-	s.chunkSums = reduction.Take(t.chunks() * point)
+	s.runSums = reduction.Take(t.bucketRuns() * point)
 	s.blockSums = reduction.Take(uint64(t.Batch) * sumBlocks * point)
 	s.end = max(l.Used, entries.Used, reduction.Used)
 	return s
@@ -140,9 +140,9 @@ type TileInput struct {
 	Scratch Range  // that of Reset
 }
 
-// Tile adds a tile to the buckets: 6 to 18 calls, whatever the data. The first
-// ones sort and read the scalars; after those they are not touched, and the
-// points not before (by the accumulation alone).
+// Tile adds a tile to the buckets: 6 to 18 calls, whatever the data. The calls that
+// sort come first and read the scalars, which no later call does. Only the calls
+// behind them, the accumulation, read the points.
 func (p TiledMSM) Tile(in TileInput) []Call {
 	if in.N == 0 || in.N > p.TileN {
 		panic(fmt.Sprintf("BUG: launch: a tile of %d points, planned for 1 to %d", in.N, p.TileN))
@@ -165,9 +165,9 @@ func (p TiledMSM) ResultG1(data []byte) bls.G1Jac { return p.tile.ResultG1(data)
 // ResultG2 is ResultG1 for G2.
 func (p TiledMSM) ResultG2(data []byte) bls.G2Jac { return p.tile.ResultG2(data) }
 
-// Partitioned is the plan with a sort in two steps whatever the tile's size,
-// which needs other scratch.
-func (p TiledMSM) Partitioned() TiledMSM {
-	p.tile = p.tile.Partitioned()
+// InBands is the plan with a sort in two steps, whatever the tile's size. It needs
+// other scratch.
+func (p TiledMSM) InBands() TiledMSM {
+	p.tile = p.tile.InBands()
 	return p
 }

@@ -63,7 +63,7 @@ func TestTiledMSMOfEverySize(t *testing.T) {
 			g, what := launch.Group(i%2), fmt.Sprintf("%d points in tiles of %d", c.n, tile)
 			r.tiled(t, tiledPlan(t, c.n, tile, g), scalars, logs, split(c.n, tile), what)
 			if tile == c.inTwo {
-				r.tiled(t, tiledPlan(t, c.n, tile, launch.G1).Partitioned(), scalars, logs, split(c.n, tile), what+", sorted in two steps")
+				r.tiled(t, tiledPlan(t, c.n, tile, launch.G1).InBands(), scalars, logs, split(c.n, tile), what+", sorted in two steps")
 			}
 		}
 	}
@@ -78,7 +78,7 @@ type tiledSize struct {
 func tiledSizes() []tiledSize {
 	s := []tiledSize{{1, []int{1}, 1}, {2, []int{1, 2}, 0}, {3, []int{2, 4}, 2}, {33, []int{16, 32}, 32},
 		{255, []int{100}, 0}, {256, []int{64, 256}, 0}, {257, []int{256, 1000}, 256}}
-	if onCard() && !testing.Short() {
+	if onDevice() && !testing.Short() {
 		s = append(s, tiledSize{16383, []int{4096, 16384}, 4096}, tiledSize{16384, []int{4096, 1000}, 1000},
 			tiledSize{16385, []int{16384, 4096}, 16384}, tiledSize{1<<17 + 1, []int{1 << 16, 1 << 15}, 1 << 16})
 	}
@@ -96,7 +96,7 @@ func TestTiledMSMInUnequalTiles(t *testing.T) {
 		}
 	}
 	lengths := []int{3, n - 3}
-	r.tiled(t, tiledPlan(t, n, n, launch.G1).Partitioned(), scalars, logs, lengths, "sorted in two steps")
+	r.tiled(t, tiledPlan(t, n, n, launch.G1).InBands(), scalars, logs, lengths, "sorted in two steps")
 }
 
 // Buckets meet over tiles what they meet within one: everything in one bucket,

@@ -8,7 +8,7 @@
 #define CUZK_UNROLL_10 _Pragma("unroll 10")
 #define CUZK_NO_UNROLL _Pragma("unroll 1")
 
-// CUZK_KERNEL(name, argument struct, threads a block, blocks an SM) { body }
+// CUZK_KERNEL(name, argument struct, threads of a block, blocks of an SM) { body }
 // The body sees its arguments as `a`.
 #define CUZK_KERNEL(name, args, threads, blocks)                                                             \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const args a)
@@ -40,7 +40,7 @@ CUZK_FN void block_barrier() {
     __syncthreads();
 }
 
-// All 32 lanes of the warp must call these together.
+// All 32 lanes of the warp call these together.
 CUZK_FN u32 warp_shuffle(u32 v, u32 from_lane) {
     return __shfl_sync(0xffffffffu, v, from_lane);
 }

@@ -33,7 +33,7 @@ const struct cuzk_sim_position *cuzk_sim_self(void);
 
 // Waits for all threads of the block that have not returned.
 void cuzk_sim_barrier(void);
-// Exchange among the 32 lanes of a warp; all of them call.
+// Exchange among the 32 lanes of a warp; all 32 call.
 u32 cuzk_sim_shuffle(u32 v, u32 from_lane);
 u32 cuzk_sim_ballot(int predicate);
 // The block's shared memory for one declaration, the same for all its threads,

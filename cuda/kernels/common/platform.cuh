@@ -26,7 +26,7 @@ constexpr u32 WARP = 32;
 // Marks "no index" in u32 index arrays; no array is that long.
 constexpr u32 NONE = 0xffffffffu;
 
-// The number of this thread in the whole grid's x dimension, and the count.
+// The number of this thread in the x dimension of the grid, and how many there are.
 CUZK_FN u64 global_thread() {
     return (u64)block_x() * block_threads() + thread_x();
 }
@@ -48,10 +48,10 @@ struct alignas(16) [[gnu::may_alias]] Quad {
     u32 word[4];
 };
 
-// Element index[lane()] of p for each lane below `count`, and T() for the others;
-// all 32 lanes must call. Neighbouring lanes load neighbouring quads, so that
-// memory behind a bus sees few large reads instead of one of 16 bytes for each
-// lane and quad. index and staging[32] are shared memory.
+// Returns p[index[lane()]] to each lane below `count`, and T() to the others; all 32
+// lanes call. Neighbouring lanes load neighbouring quads, so that memory behind a
+// bus sees few large reads instead of one of 16 bytes for each lane and quad. index
+// and staging[32] are shared memory.
 template <class T> CUZK_FN T warp_gather(const T *p, const u32 *index, u32 count, T *staging) {
     constexpr u32 EACH = sizeof(T) / sizeof(Quad);
     const Quad *from = reinterpret_cast<const Quad *>(p);
@@ -70,7 +70,7 @@ template <class T> CUZK_FN T warp_gather(const T *p, const u32 *index, u32 count
     return mine;
 }
 
-// Sum over the lanes up to and including this one; all 32 lanes must call.
+// The sum over the lanes up to and including this one; all 32 lanes call.
 CUZK_FN u32 warp_inclusive_sum(u32 v) {
     for (u32 d = 1; d < WARP; d *= 2) {
         u32 below = warp_shuffle(v, lane() >= d ? lane() - d : lane());
@@ -80,9 +80,9 @@ CUZK_FN u32 warp_inclusive_sum(u32 v) {
     return v;
 }
 
-// Exclusive prefix sum over a block whose threads are a multiple of 32 (at
-// most 1024). `scratch` is 33 words of shared memory; `total` gets the sum.
-// All threads must call. Ends with a barrier, so scratch may be used again.
+// The exclusive prefix sum over a block of a multiple of 32 threads, at most 1024.
+// `scratch` is 33 words of shared memory; `total` gets the sum. All threads call.
+// Ends with a barrier, so that scratch may be used again.
 CUZK_FN u32 block_exclusive_sum(u32 v, u32 *scratch, u32 &total) {
     u32 inclusive = warp_inclusive_sum(v);
     u32 warp = thread_x() / WARP, warps = block_threads() / WARP;

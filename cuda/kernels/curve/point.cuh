@@ -102,8 +102,8 @@ template <class F> struct alignas(16) XYZZ {
     }
 
   private:
-    // The common end of both sums: u and s are the first operand's x and y
-    // over the common denominator that zz and zzz hold.
+    // The common end of both sums: u and s are the first operand's x and y over the
+    // common denominator, which zz and zzz hold.
     CUZK_FN void finish(const F &p, const F &r, const F &u, const F &s) {
         F pp = p.squared(), ppp = p * pp, q = u * pp;
         F x3 = r.squared() - ppp - q.doubled();

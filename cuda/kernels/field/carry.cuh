@@ -1,7 +1,7 @@
 // Multi-limb arithmetic on u32 limbs, least significant first: sums and
-// differences modulo M, Montgomery products, squares and sums of products. On
-// the GPU carry chains in PTX; on the host 64-bit limbs. The two give the same
-// bits, since results are fully reduced.
+// differences modulo M, Montgomery products, squares and sums of products. The GPU
+// runs carry chains in PTX, the host uses 64-bit limbs. Both give the same bits,
+// since results are fully reduced.
 #pragma once
 
 #include "common/platform.cuh"

@@ -6,9 +6,9 @@
 // A step maps (delta, f, g), f odd, to
 //   (1 - delta, g, (g - f) / 2)        if delta > 0 and g is odd,
 //   (1 + delta, f, (g + (g mod 2) f) / 2)  otherwise,
-// and ends with g = 0 and f = 1 or -1. STEPS of them depend on as many low bits
-// only: they are done on one word, and leave a matrix that is then applied to
-// f and g, and modulo M to d and e, with x d = f and x e = g but for the radix.
+// and ends with g = 0 and f = 1 or -1. STEPS steps depend on the STEPS low bits of
+// f and g alone: they are done on one word, and leave a matrix that is then applied
+// to f and g, and modulo M to d and e, where x d = f and x e = g but for the radix.
 // Numbers are in limbs of STEPS bits, so that dividing by 2^STEPS drops a limb,
 // and sums of two products fit 64 bits with their signs.
 #pragma once
@@ -20,8 +20,8 @@ namespace cuzk {
 constexpr u32 STEPS = 30;
 constexpr u32 STEP_MASK = (1u << STEPS) - 1;
 
-// (f, g) 2^STEPS = the new ones = (u f + v g, q f + r g); |u| + |v| and |q| + |r|
-// are at most 2^STEPS. theta is delta - 1/2.
+// The new (f, g) are (u f + v g, q f + r g) / 2^STEPS; |u| + |v| and |q| + |r| are at
+// most 2^STEPS. theta is delta - 1/2.
 struct StepMatrix {
     int u, v, q, r;
 
@@ -84,9 +84,9 @@ template <class M> class Inversion {
         y[LIMBS - 1] = (int)(b >> STEPS);
     }
 
-    // The same modulo M, for x and y between -2M and M, as the results are: M is
+    // The same modulo M, for x and y between -2M and M; the results are too. M is
     // added to what is negative, which leaves a sum of at most 2^STEPS M in
-    // magnitude, and less than 2^STEPS M subtracted to make it divisible.
+    // magnitude. Then less than 2^STEPS M is subtracted to make it divisible.
     CUZK_FN static void apply_modulo(const StepMatrix &t, int *x, int *y) {
         int below_x = x[LIMBS - 1] >> 31, below_y = y[LIMBS - 1] >> 31;
         int64_t a = (int64_t)t.u * x[0] + (int64_t)t.v * y[0];

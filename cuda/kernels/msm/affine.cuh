@@ -7,27 +7,27 @@
 // Source: Montgomery's trick, in "Speeding the Pollard and Elliptic Curve
 // Methods of Factorization", Math. Comp. 48, 1987.
 //
-// What a thread keeps between the passes lies in a column of device memory:
-// element k of the lanes of a warp lies together. The nodes of a level end at
+// A thread keeps what it needs between the passes in a column of device memory.
+// Element k of a warp's 32 columns lies together. The nodes of a level end at
 // the column's end: output k of m is written to place end - m + k, from the last
-// to the first, which never is before the first input not yet read, since every
-// output takes at least one input.
+// to the first. An output never overwrites an input that is still to be read,
+// since it takes at least one input.
 //
-// Blocks take groups of 32 runs, a warp at a time, until none is left: a grid
-// larger than what the card holds does not begin late, and columns are few.
+// Each warp takes 32 runs at a time until none is left. So the grid need not be
+// larger than what the device holds at a time, and columns are few.
 #pragma once
 
 #include "msm/bucket.cuh"
 
 namespace cuzk {
 
-template <class G> struct AffineArgs {
+template <class G> struct AccumulateAffineArgs {
     AccumulateArgs<G> to;
     Quad *columns; // column_quads<G>(run) quads for each thread of the grid
-    u32 *next;     // the next group of runs; 0 at launch
+    u32 *next;     // how often 32 runs have been taken; 0 at launch
 };
 
-// Elements of 16-byte quads, one lane's of the 32 that lie together.
+// One lane's elements, in quads: quad q of the 32 lanes lies together.
 template <class T> class Column {
     static constexpr u32 QUADS = sizeof(T) / sizeof(Quad);
     Quad *at;
@@ -35,8 +35,7 @@ template <class T> class Column {
   public:
     CUZK_FN static u64 quads(u32 length) { return (u64)length * QUADS; }
     CUZK_FN Column() : at(0) {}
-    // The lane's part of a warp's memory, in which `before` quads a lane come
-    // before this column.
+    // The lane's part of a warp's memory, behind `before` quads of each lane.
     CUZK_FN Column(Quad *warp, u64 before) : at(warp + before * WARP + lane()) {}
 
     CUZK_FN T load(u32 k) const {
@@ -55,13 +54,13 @@ template <class T> class Column {
     }
 };
 
-// Nodes of a level at most: parts of three pairs leave two.
-CUZK_FN u32 most_nodes(u32 run) {
+// The largest number of nodes of a level: parts of three pairs leave two.
+CUZK_FN u32 max_nodes(u32 run) {
     return run - run / 3;
 }
 
-// How a level makes an output: of inputs i and i + 1, or of i alone. A special
-// sum is not that of two finite points with different x.
+// How a level makes an output: of inputs i and i + 1, or of i alone. A sum is
+// special unless both points are finite and differ in x.
 struct Step {
     static constexpr u32 ALONE = 0x80000000u, SPECIAL = 0x40000000u;
     u32 word;
@@ -71,15 +70,15 @@ struct Step {
     CUZK_FN bool special() const { return word & SPECIAL; }
 };
 
-// Where a step's inputs are: words of the sorted list on the first level, places
+// Where a step's inputs are: words of the sorted pairs on the first level, places
 // of nodes on the others.
 struct Inputs {
     u32 first, second;
 };
 
-// The tree over one run. The forward pass issues loads a step before their use,
-// and those that say where to load from a step before that; the backward pass
-// only the latter.
+// The tree over one run. The forward pass loads points one step before it uses
+// them, and their places two steps before. The backward pass loads places one
+// step before, and points when it uses them.
 template <class G> class AffineRun {
     typedef typename G::F F;
 
@@ -88,8 +87,8 @@ template <class G> class AffineRun {
     u32 first, end; // pairs
     u32 first_bucket;
     Column<F> prefixes; // prefixes[run / 2]: products of the level's denominators
-    Column<F> xs, ys;   // xs[most_nodes], ys[most_nodes]: the nodes
-    u32 *steps;         // steps[most_nodes], a word of each lane together
+    Column<F> xs, ys;   // xs[max_nodes], ys[max_nodes]: the nodes
+    u32 *steps;         // steps[max_nodes]: word k of the 32 lanes lies together
     u32 level, nodes_at, nodes_end;
 
     // The walk over a level's inputs.
@@ -98,18 +97,19 @@ template <class G> class AffineRun {
   public:
     u32 head;
 
-    // Quads of memory a thread.
+    // The size of a column, in quads.
     CUZK_FN static u64 quads(u32 run) {
-        return Column<F>::quads(run / 2) + 2 * Column<F>::quads(most_nodes(run)) + (most_nodes(run) + 3) / 4;
+        return Column<F>::quads(run / 2) + 2 * Column<F>::quads(max_nodes(run)) + (max_nodes(run) + 3) / 4;
     }
 
-    CUZK_FN AffineRun(const AffineArgs<G> &args, u64 run_, u32 total) : a(args.to), run(run_), head(NONE) {
+    CUZK_FN AffineRun(const AccumulateAffineArgs<G> &args, u64 run_, u32 total)
+        : a(args.to), run(run_), head(NONE) {
         first = (u32)(run * a.run);
         end = total - first < a.run ? total : first + a.run;
         first_bucket = bucket_of(a.offsets, 0, a.buckets_n, first);
         if (constant_load(a.offsets, first_bucket) < first)
             head = first_bucket;
-        nodes_end = most_nodes(a.run);
+        nodes_end = max_nodes(a.run);
         Quad *warp = args.columns + global_thread() / WARP * quads(a.run) * WARP;
         prefixes = Column<F>(warp, 0);
         u64 before = Column<F>::quads(a.run / 2);
@@ -159,7 +159,7 @@ template <class G> class AffineRun {
         bucket_end = constant_load(a.offsets, first_bucket + 1);
     }
 
-    // The next part of the run: a bucket's pairs, at least 1.
+    // Goes on to the next bucket of the run; returns its pairs in the run, at least 1.
     CUZK_FN u32 next_part() {
         bucket++;
         u32 part_end = bucket_end;
@@ -173,8 +173,8 @@ template <class G> class AffineRun {
         return pairs;
     }
 
-    // The next output of the level. Parts of one point are stored on the way, and
-    // gone on the levels above.
+    // The next output of the level. A part of one point is stored on the way, and is
+    // not on the levels above.
     CUZK_FN bool next(Step &step) {
         CUZK_NO_UNROLL
         while (left == 0) {
@@ -197,7 +197,7 @@ template <class G> class AffineRun {
         return true;
     }
 
-    // What is inverted for p + q: 1 if that or an operand is infinity.
+    // The denominator of p + q; 1 if the sum or an operand is infinity.
     CUZK_FN static F denominator(const Affine<F> &p, const Affine<F> &q) {
         if (p.is_infinity() || q.is_infinity())
             return F::one();
@@ -207,7 +207,7 @@ template <class G> class AffineRun {
     }
 
     // Fills steps and prefixes, and multiplies the denominators. Returns the
-    // number of outputs, and of those that are sums.
+    // number of outputs; `added` gets how many of them are sums.
     CUZK_FN u32 forward(F &product, u32 &added) {
         u32 outputs = 0;
         Step now = {0}, soon = {0}, later = {0};
@@ -233,7 +233,7 @@ template <class G> class AffineRun {
             }
             if (!now.alone()) {
                 F d = F::loose_difference(other_now, x_now);
-                // Infinity has x = 0, and so may have others.
+                // Infinity has x = 0, and finite points may have it too.
                 if (x_now == other_now || x_now.is_zero() || other_now.is_zero()) {
                     Inputs again = inputs(now);
                     d = denominator(load(again.first), load(again.second));
@@ -294,7 +294,7 @@ template <class G> class AffineRun {
         return {x, slope * F::loose_difference(p.x, x) - p.y};
     }
 
-    // p + q from the inverse of their denominator. A call, since it is rare.
+    // p + q from the inverse of their denominator. Not inlined, since it is rare.
     CUZK_CALL static Affine<F> special_sum(Affine<F> p, Affine<F> q, F inverse) {
         if (p.is_infinity())
             return q;
@@ -309,18 +309,18 @@ template <class G> class AffineRun {
     }
 };
 
-template <class G> CUZK_FN void accumulate_affine(const AffineArgs<G> &a) {
+template <class G> CUZK_FN void accumulate_affine(const AccumulateAffineArgs<G> &a) {
     u32 total = constant_load(a.to.offsets, a.to.buckets_n);
-    u32 groups = (a.to.runs + WARP - 1) / WARP;
+    u32 takes = (a.to.runs + WARP - 1) / WARP;
     CUZK_NO_UNROLL
     for (;;) {
-        u32 group = 0;
+        u32 take = 0;
         if (lane() == 0)
-            group = global_atomic_add(a.next, 0, 1);
-        group = warp_shuffle(group, 0);
-        if (group >= groups)
+            take = global_atomic_add(a.next, 0, 1);
+        take = warp_shuffle(take, 0);
+        if (take >= takes)
             return;
-        u64 t = (u64)group * WARP + lane();
+        u64 t = (u64)take * WARP + lane();
         if (t < a.to.runs) {
             u32 head = NONE;
             if (t * a.to.run < total) {

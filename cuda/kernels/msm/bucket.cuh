@@ -1,16 +1,16 @@
 // Bucket sums of an MSM over one group, from pairs sorted by msm/sort.cu.
 //
-// The sorted list is cut into runs of equal length, one thread each, whatever
-// the buckets are: a bucket that takes every pair is as fast as any. A bucket
-// belongs to the run in which it starts, and that run stores its part there.
-// The part of a bucket that an earlier run started goes to heads[run]; merge
-// adds heads to their buckets, again by runs of equal length with heads of
-// their own, until one run is left.
+// The sorted pairs are cut into runs of equal length, one for each thread,
+// whatever the buckets are: a bucket that has every pair takes no longer than
+// others. A bucket belongs to the run in which it starts, and that run stores
+// its part in buckets. A run that begins inside a bucket stores its part of that
+// one in heads[run]. merge adds the heads to their buckets, again by runs of
+// equal length with heads of their own, until one run is left.
 //
-// An MSM in tiles, whose points do not lie in device memory all at once, goes
-// on from the buckets of the tiles before: the run in which a bucket starts
-// begins with the sum that is stored there. A bucket without a pair in this
-// tile is left alone, so all are set to infinity before the first tile.
+// An MSM in tiles goes on from the bucket sums of the tiles before: the run in
+// which a bucket starts begins with the sum that is stored there. A bucket
+// without a pair in this tile is left alone, so all buckets are set to infinity
+// before the first tile.
 #pragma once
 
 #include "curve/groups.cuh"
@@ -29,7 +29,7 @@ template <class G> struct AccumulateArgs {
     u32 tiled; // 1: buckets hold the sums of the tiles before
 };
 
-// The bucket of pair e, which is the first after those of bucket b.
+// The bucket of pair e, where e is the first pair behind those of bucket b.
 CUZK_FN u32 bucket_after(const u32 *offsets, u32 b, u32 n, u32 e) {
     b++;
     if (constant_load(offsets, b + 1) > e)
@@ -37,7 +37,7 @@ CUZK_FN u32 bucket_after(const u32 *offsets, u32 b, u32 n, u32 e) {
     return bucket_of(offsets, b, n, e); // past empty buckets
 }
 
-// The run's part of bucket b: a head if an earlier run has started it.
+// Stores the run's part of bucket b: as its head if b starts in an earlier run.
 template <class G>
 CUZK_FN void store_bucket(const AccumulateArgs<G> &a, u64 run, u32 b, u32 head,
                           const XYZZ<typename G::F> &sum) {
@@ -47,7 +47,7 @@ CUZK_FN void store_bucket(const AccumulateArgs<G> &a, u64 run, u32 b, u32 head,
         global_store(a.buckets, b, sum);
 }
 
-// What the run that starts bucket b begins with.
+// The sum with which the run in which bucket b starts begins.
 template <class G> CUZK_FN XYZZ<typename G::F> begin_bucket(const AccumulateArgs<G> &a, u32 b) {
     return a.tiled ? global_load(a.buckets, b) : XYZZ<typename G::F>::infinity();
 }
@@ -67,7 +67,7 @@ template <class G> CUZK_FN void accumulate(const AccumulateArgs<G> &a) {
         if (constant_load(a.offsets, b) < e)
             head = b;
         // The lanes of a warp meet again after each change of bucket, so that
-        // they add together.
+        // all of them add at the same time.
         XYZZ<F> sum = b == head ? XYZZ<F>::infinity() : begin_bucket(a, b);
         CUZK_NO_UNROLL
         for (; e < end; e++) {
@@ -90,21 +90,21 @@ template <class G> CUZK_FN void accumulate(const AccumulateArgs<G> &a) {
 
 template <class G> struct MergeArgs {
     XYZZ<typename G::F> *in; // in[n]
-    u32 *in_buckets;         // in_buckets[n], NONE where in[i] is unset
+    u32 *in_buckets;         // in_buckets[n], NONE where there is no head
     XYZZ<typename G::F> *buckets;
     XYZZ<typename G::F> *out; // out[ceil(n / run)]
     u32 *out_buckets;
     u32 n, run;
 };
 
-// Run t of the heads. Loads are not constant_load: merge_levels comes back to
-// what other threads of the block have written.
+// Adds up run t of the heads. Loads are not constant_load, since merge_levels
+// reads what other threads of the block have written.
 template <class G> CUZK_FN void merge_run(const MergeArgs<G> &a, u64 t) {
     typedef typename G::F F;
     u64 first = t * a.run;
     u64 end = first + a.run < a.n ? first + a.run : a.n;
-    // A bucket continued from the run before is passed on; a bucket that
-    // starts here is added to. At most one run starts a given bucket.
+    // The sum of a bucket that the run before has heads of goes to out; the others
+    // are added to their buckets. So one run at the most adds to a bucket.
     u32 continued = first > 0 ? global_load(a.in_buckets, first - 1) : NONE;
     u32 out = NONE;
     u64 i = first;
@@ -134,7 +134,7 @@ template <class G> CUZK_FN void merge(const MergeArgs<G> &a) {
         merge_run<G>(a, t);
 }
 
-// All levels that are left, in one block: level by level, in and out swapped.
+// Does all levels that are left, in one block: in and out change places after each.
 template <class G> CUZK_FN void merge_levels(MergeArgs<G> a) {
     CUZK_NO_UNROLL
     while (a.n > 1) {
@@ -153,27 +153,27 @@ template <class G> CUZK_FN void merge_levels(MergeArgs<G> a) {
     }
 }
 
-// out[t] = sum over the buckets i of chunk t of (i + 1) bucket_i, where i
-// counts from 0 in each window: running sums from the top, and then the
-// chunk's first index times its plain sum.
+// out[t] = sum over the buckets i of run t of (i + 1) bucket_i, where i counts
+// from 0 in each window: the sum of the running sums from the top, plus the run's
+// first index times its plain sum.
 template <class G> struct ReduceArgs {
     const XYZZ<typename G::F> *buckets;
-    const u32 *offsets;       // tells empty buckets; null: those hold infinity
-    XYZZ<typename G::F> *out; // out[windows * per_window / chunk]
-    u32 per_window, chunk, windows;
+    const u32 *offsets;       // tells which buckets are empty; null: those hold infinity
+    XYZZ<typename G::F> *out; // out[windows * per_window / run]
+    u32 per_window, run, windows;
     u32 pad;
 };
 
 template <class G> CUZK_FN void reduce(const ReduceArgs<G> &a) {
     typedef typename G::F F;
-    u64 t = global_thread(), first = t * a.chunk;
+    u64 t = global_thread(), first = t * a.run;
     if (first >= (u64)a.windows * a.per_window)
         return;
     XYZZ<F> sum = XYZZ<F>::infinity(), weighted = XYZZ<F>::infinity();
-    // Without offsets as if every bucket had one pair.
-    u32 above = a.offsets ? constant_load(a.offsets, first + a.chunk) : a.chunk;
+    // Without offsets every bucket counts as one of one pair.
+    u32 above = a.offsets ? constant_load(a.offsets, first + a.run) : a.run;
     CUZK_NO_UNROLL
-    for (u32 i = a.chunk; i-- > 0;) {
+    for (u32 i = a.run; i-- > 0;) {
         u32 begin = a.offsets ? constant_load(a.offsets, first + i) : i;
         if (begin != above)
             sum.add(constant_load(a.buckets, first + i));
@@ -184,8 +184,8 @@ template <class G> CUZK_FN void reduce(const ReduceArgs<G> &a) {
     global_store(a.out, t, weighted);
 }
 
-// out[y * grid_x + x] = sum of in[y * per + i] over the i of block x. With
-// grid_x = 1 that is one point for each of grid_y segments.
+// out[y * grid_x + x] = sum of in[y * per + i] over the i of block x: with
+// grid_x = 1, one point for each of grid_y runs of `per` points.
 template <class G> struct SumArgs {
     const XYZZ<typename G::F> *in;
     XYZZ<typename G::F> *out;
@@ -193,8 +193,8 @@ template <class G> struct SumArgs {
     u32 pad;
 };
 
-// Adds up one point a thread; thread 0 returns the sum. `half` is shared
-// memory for block_threads() / 2 points; a power of two of threads.
+// Adds up one point of each thread; thread 0 returns the sum. The number of
+// threads is a power of two; `half` is shared memory for half as many points.
 template <class F> CUZK_FN XYZZ<F> block_sum(XYZZ<F> mine, XYZZ<F> *half) {
     CUZK_NO_UNROLL
     for (u32 width = block_threads() / 2; width > 0; width /= 2) {

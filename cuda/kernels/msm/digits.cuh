@@ -12,11 +12,11 @@ namespace cuzk {
 
 constexpr int DIGIT_LIMBS = 9; // c <= 32 - 1 and c W < 256 + c <= 287 bits
 
-// s / 2^256 mod r, for s in Montgomery form: one word of s is made zero at a
-// time by adding a multiple of r (P. L. Montgomery, "Modular multiplication
+// s / 2^256 mod r, for s in Montgomery form: adding a multiple of r makes one word
+// of s after the other zero (P. L. Montgomery, "Modular multiplication
 // without trial division", Mathematics of Computation 44, 1985). As s < r, the
-// result (s + m r) / 2^256 with m < 2^256 is below r. A product by 1 would have
-// twice the multiplications.
+// result (s + m r) / 2^256 with m < 2^256 is below r. A product by 1 would take
+// twice as many multiplications.
 CUZK_FN void plain_scalar(u32 *t, const Fr &s) {
     constexpr int N = FrConstants::N;
     CUZK_UNROLL
@@ -51,11 +51,11 @@ struct Digits {
         }
     }
 
-    // The lowest window's digit, and then a shift down by one window.
+    // Returns the lowest window's digit, and shifts down by one window.
     CUZK_FN int next(u32 c) {
         int digit = (int)(limb[0] & ((1u << c) - 1)) - (int)(1u << (c - 1));
         CUZK_UNROLL
-        for (int i = 0; i + 1 < DIGIT_LIMBS; i++) // two words a shift: the GPU has one instruction for it
+        for (int i = 0; i + 1 < DIGIT_LIMBS; i++) // the GPU shifts two words by one instruction
             limb[i] = (u32)(((u64)limb[i + 1] << 32 | limb[i]) >> c);
         limb[DIGIT_LIMBS - 1] >>= c;
         return digit;

@@ -1,5 +1,7 @@
 // MSM kernels of G1 other than the accumulation. msm/bucket.cuh says what they
-// compute. Two XYZZ points are live at a time (96 registers).
+// compute. Two XYZZ points are live at a time, 96 registers; two blocks of 128
+// threads on an SM leave a thread the 255 that there are at the most. merge_levels
+// is one block. Not tuned: together they take a small part of a sum.
 #include "msm/bucket.cuh"
 
 namespace cuzk {

@@ -1,5 +1,8 @@
-// MSM kernels of G2. msm/bucket.cuh says what they compute. One XYZZ point is
-// 96 registers, so blocks are small and products are calls.
+// MSM kernels of G2. msm/bucket.cuh says what they compute. One XYZZ point takes 96
+// registers: two blocks of 128 threads on an SM leave a thread the 255 that there
+// are at the most, and what is live beside two points spills. The sum of points
+// has blocks of 64 threads, half as many as in G1, whose points are half as large.
+// Products are not inlined, as in g1_accumulate.cu. The geometry was not tuned.
 #include "msm/bucket.cuh"
 #include "sums/ones.cuh"
 
@@ -24,10 +27,10 @@ CUZK_KERNEL(cuzk_msm_g2_sum, SumArgs<G2>, SUM_THREADS, 2) {
     sum_points<G2>(a, half);
 }
 CUZK_KERNEL(cuzk_sums_g2_ones, OnesArgs<G2>, ONES_THREADS, 2) {
-    CUZK_SHARED(u32, list, ONES_TILE);
+    CUZK_SHARED(u32, positions, ONES_BATCH);
     CUZK_SHARED(XYZZ<Fp2>, half, ONES_THREADS / 2);
     CUZK_SHARED(u32, scratch, WARP + 1);
-    sum_ones<G2>(a, list, half, scratch);
+    sum_ones<G2>(a, positions, half, scratch);
 }
 
 } // namespace cuzk

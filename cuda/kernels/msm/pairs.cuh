@@ -1,5 +1,5 @@
-// The (bucket, point) pairs of an MSM: one for each scalar and window with a
-// nonzero digit d. The bucket is (window - first_window) 2^(c-1) + |d| - 1, the
+// The pairs of an MSM: one for each scalar and window with a nonzero digit d. The
+// bucket is (window - first_window) 2^(c-1) + |d| - 1, the
 // value is the point's position, with the digit's sign in bit 31.
 #pragma once
 
@@ -9,17 +9,17 @@ namespace cuzk {
 
 struct SortArgs {
     const Fr *scalars; // scalars[n], Montgomery
-    // Where the points are, NONE to leave one out; null: at i.
+    // positions[n]: where the points are, NONE to leave one out; null: point i is at i.
     const u32 *positions;
-    u32 *counts;        // counts[windows << (c - 1)]: the histogram adds, scatter uses them as cursors
-    u32 *sorted;        // the values, by bucket: scatter writes
+    u32 *counts;        // counts[windows << (c - 1)]: histogram adds to them; cursors for scatter
+    u32 *sorted;        // the values, by bucket: written by scatter
     u32 k[DIGIT_LIMBS]; // digits.cuh
     u32 n, c, first_window, windows;
     u32 pad;
 };
 
 // The pairs of scalar i, one window after the other. Every lane steps through
-// all windows; bucket is NONE where there is no pair.
+// all windows; the bucket is NONE in a window without a pair.
 struct Pairs {
     Digits digits;
     u32 position, c, window, first, end;

@@ -1,4 +1,4 @@
-// Which bucket, or partition, an index into a sorted list belongs to.
+// Which bucket a sorted pair belongs to.
 #pragma once
 
 #include "common/platform.cuh"

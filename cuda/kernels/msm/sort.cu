@@ -1,17 +1,22 @@
 // Counting sort of the pairs of an MSM (msm/pairs.cuh) by bucket: histogram,
-// scan, scatter. The order within a bucket is arbitrary. This is the way for
-// few scalars; msm/partition.cu has the one for many.
+// scan, scatter. The order within a bucket is arbitrary. Few scalars are sorted
+// this way, many by msm/bands.cu.
 //
-// Data map: one thread a scalar, for all windows of the group, in both passes,
-// so that the digits need no memory. 256 threads a block; no shared memory
-// except in the scan. Atomics of lanes that agree with lane 0 are joined,
-// which keeps equal scalars from queueing on one address.
+// Data map: one thread takes a scalar, for all windows of the batch, in both
+// passes, so that the digits need no memory. Shared memory is used by the scan
+// alone. The atomics of all lanes whose key is lane 0's are one, which keeps
+// equal scalars from queueing on one address.
+//
+// A kernel here needs at most 40 registers (nvcc -Xptxas -v, sm_90), so that its
+// launch bound costs nothing: 256 threads are as good as any other number, and
+// one block of 1024 scans alone. Not tuned: for few scalars the sort is a small
+// part of a sum.
 #include "msm/pairs.cuh"
 
 namespace cuzk {
 
-// Adds one to counts[key] for every lane whose key is not NONE and returns the
-// value before. All lanes of the warp call.
+// Adds one to counts[key] for every lane whose key is not NONE, and returns the
+// value before. All 32 lanes call.
 CUZK_FN u32 count_up(u32 *counts, u32 key) {
     u32 leader_key = warp_shuffle(key, 0);
     u32 agree = warp_ballot(key == leader_key);
@@ -41,7 +46,7 @@ CUZK_KERNEL(cuzk_msm_scatter, SortArgs, 256, 2) {
     sort_pass<true>(a);
 }
 
-// words[i] = value. One thread a word.
+// words[i] = value. One thread for each word.
 struct FillArgs {
     u32 *words;
     u32 n, value;
@@ -53,14 +58,14 @@ CUZK_KERNEL(cuzk_fill, FillArgs, 256, 2) {
         global_store(a.words, i, a.value);
 }
 
-// out[i] = in[0] + ... + in[i-1] for i <= n, in three launches: sums of tiles
-// of SCAN_TILE, one block's scan of those, and the tiles again. The last also
-// puts out[i] into in[i], where scatter counts up.
-constexpr u32 SCAN_THREADS = 256, SCAN_EACH = 8, SCAN_TILE = SCAN_THREADS * SCAN_EACH;
+// out[i] = in[0] + ... + in[i-1] for i <= n, in three launches: the sum of each
+// batch, one block's scan of those sums, and the batches again. The last launch
+// also puts out[i] into in[i], where scatter counts up.
+constexpr u32 SCAN_THREADS = 256, SCAN_EACH = 8, SCAN_BATCH = SCAN_THREADS * SCAN_EACH;
 
 struct ScanArgs {
     u32 *in;   // in[n]
-    u32 *sums; // sums[ceil(n / SCAN_TILE)]
+    u32 *sums; // sums[ceil(n / SCAN_BATCH)]
     u32 *out;  // out[n + 1]
     u32 n;
     u32 pad;
@@ -87,12 +92,12 @@ CUZK_KERNEL(cuzk_scan_sums, ScanArgs, SCAN_THREADS, 2) {
 
 CUZK_KERNEL(cuzk_scan_top, ScanArgs, 1024, 1) {
     CUZK_SHARED(u32, scratch, WARP + 1);
-    u32 tiles = (a.n + SCAN_TILE - 1) / SCAN_TILE, before = 0;
-    for (u32 first = 0; first < tiles; first += block_threads()) {
+    u32 batches = (a.n + SCAN_BATCH - 1) / SCAN_BATCH, before = 0;
+    for (u32 first = 0; first < batches; first += block_threads()) {
         u32 i = first + thread_x(), total;
-        u32 v = i < tiles ? global_load(a.sums, i) : 0;
+        u32 v = i < batches ? global_load(a.sums, i) : 0;
         u32 sum = block_exclusive_sum(v, scratch, total);
-        if (i < tiles)
+        if (i < batches)
             global_store(a.sums, i, before + sum);
         before += total;
     }
@@ -116,7 +121,7 @@ CUZK_KERNEL(cuzk_scan_apply, ScanArgs, SCAN_THREADS, 2) {
     }
 }
 
-// The same for few elements, in one launch of one block.
+// The same scan for few elements, in one launch of one block.
 CUZK_KERNEL(cuzk_scan_block, ScanArgs, 1024, 1) {
     CUZK_SHARED(u32, scratch, WARP + 1);
     u32 before = 0;

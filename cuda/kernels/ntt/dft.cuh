@@ -23,7 +23,7 @@ CUZK_FN void butterfly(Fr &x, Fr &y) {
     x = sum;
 }
 
-// The same, not reduced: both, or what is multiplied next.
+// The same, not reduced: both results, or only y, which is multiplied next.
 CUZK_FN void loose_butterfly(Fr &x, Fr &y) {
     Fr sum = Fr::loose_sum(x, y);
     y = Fr::loose_difference(x, y);
@@ -43,7 +43,7 @@ CUZK_FN void odd_pair(Fr &u, Fr &v, const Eighths &w) {
     butterfly(u, v);
 }
 
-// 8 >> bits transforms of neighbouring elements each, from natural to
+// 8 >> bits transforms, each of 1 << bits neighbouring elements, from natural to
 // bit-reversed order. The results are below 2r, not reduced.
 CUZK_FN void dft_dif(Fr (&x)[8], u32 bits, const Eighths &w) {
     if (bits == 3) {

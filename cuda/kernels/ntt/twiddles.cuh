@@ -1,8 +1,8 @@
 // Powers of the primitive 2m-th root of unity g, m = 2^k, in two tables: for
 // e < m, g^e = low[e mod 2^split] * high[(e >> split) 2^spread]; and
-// g^(e + m) = -g^e. All domains share `high`, 8 MiB, which stay in the L2: the
-// first half of the powers of the root of order 2^(LOG_HIGH + 1). So split is
-// what k has beyond LOG_HIGH, and spread what it lacks.
+// g^(e + m) = -g^e. All domains share `high`, the first half of the powers of the
+// root of order 2^(LOG_HIGH + 1): 8 MiB, which stay in the L2. So split is
+// k - LOG_HIGH where that is positive, and spread LOG_HIGH - k.
 #pragma once
 
 #include "field/fr.cuh"

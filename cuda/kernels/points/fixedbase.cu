@@ -1,9 +1,14 @@
-// out[i] = [s_i] B for one base B, affine: for the parameter generator.
+// out[i] = [s_i] B for one base B, affine: for makers of parameter sets.
 //
-// Windows of 8 bits: table[w][d - 1] = [d 2^(8 w)] B for w < 32, 0 < d < 256,
-// so a product is at most 32 mixed additions. The sums are left in XYZZ, and a
+// Windows have 8 bits: table[w][d - 1] = [d 2^(8 w)] B for w < 32, 0 < d < 256,
+// so a multiple takes at most 32 mixed additions. The sums are left in XYZZ, and a
 // second kernel makes them affine with one inversion for many points
 // (Montgomery's trick).
+//
+// Two blocks of 128 threads on an SM leave a thread the 255 registers that there
+// are at the most: in G1 multiples take 168 and conversion 128, in G2 255 and 248,
+// where the multiples spill 104 bytes (nvcc -Xptxas -v, sm_90). Not tuned: proofs
+// do not run these kernels.
 #include "curve/groups.cuh"
 #include "field/fr.cuh"
 
@@ -19,7 +24,7 @@ template <class G> struct FixedBaseArgs {
     u32 pad;
 };
 
-// One thread a scalar.
+// One thread for each scalar.
 template <class G> CUZK_FN void fixed_base(const FixedBaseArgs<G> &a) {
     typedef typename G::F F;
     u64 i = global_thread();
@@ -47,7 +52,7 @@ CUZK_KERNEL(cuzk_fixed_g2_multiply, FixedBaseArgs<G2>, 128, 2) {
     fixed_base<G2>(a);
 }
 
-template <class G> struct AffineArgs {
+template <class G> struct ToAffineArgs {
     const XYZZ<typename G::F> *in; // in[n]
     Affine<typename G::F> *out;    // out[n]
     typename G::F *products;       // products[n]: scratch
@@ -55,10 +60,10 @@ template <class G> struct AffineArgs {
     u32 pad;
 };
 
-// Thread t converts points t, t + T, t + 2 T, ... of T threads. The product of
-// all ZZZ is inverted once; walking back, each inverse is split off it.
+// Thread t of T converts points t, t + T, t + 2 T, .... The product of their ZZZ is
+// inverted once; on the way back each inverse is split off it.
 // 1 / ZZ = (ZZ / ZZZ)^2.
-template <class G> CUZK_FN void to_affine(const AffineArgs<G> &a) {
+template <class G> CUZK_FN void to_affine(const ToAffineArgs<G> &a) {
     typedef typename G::F F;
     u64 first = global_thread(), step = global_threads();
     if (first >= a.n)
@@ -87,10 +92,10 @@ template <class G> CUZK_FN void to_affine(const AffineArgs<G> &a) {
     }
 }
 
-CUZK_KERNEL(cuzk_points_g1_affine, AffineArgs<G1>, 128, 2) {
+CUZK_KERNEL(cuzk_points_g1_affine, ToAffineArgs<G1>, 128, 2) {
     to_affine<G1>(a);
 }
-CUZK_KERNEL(cuzk_points_g2_affine, AffineArgs<G2>, 128, 2) {
+CUZK_KERNEL(cuzk_points_g2_affine, ToAffineArgs<G2>, 128, 2) {
     to_affine<G2>(a);
 }
 

@@ -80,12 +80,12 @@ var mutations = map[string]mutation{
 		"cuda/internal/staging/ring.go", "if err != nil || !done {", "if err != nil || !done && false {",
 		proofs, "cudasim: host-changed",
 	},
-	"no barrier before the transform's tile is read": {
+	"no barrier before the transform's batch is read": {
 		"cuda/kernels/ntt/ntt.cu", "block_barrier();\n            exchange_in(x, shared, round);\n        }\n        dft_dif(",
 		"exchange_in(x, shared, round);\n        }\n        dft_dif(", kernels, "cudasim: ",
 	},
-	"no barrier before a sorted tile is written out": {
-		"cuda/kernels/msm/tile.cuh", "    block_barrier();\n    return total;", "    return total;", kernels, "cudasim: shared-race",
+	"no barrier before a sorted batch is written out": {
+		"cuda/kernels/msm/batch.cuh", "    block_barrier();\n    return total;", "    return total;", kernels, "cudasim: shared-race",
 	},
 	"an affine sum takes the other operand's y": {
 		"cuda/kernels/msm/affine.cuh", "slope * F::loose_difference(p.x, x) - p.y", "slope * F::loose_difference(p.x, x) - q.y",
@@ -99,8 +99,8 @@ var mutations = map[string]mutation{
 		"cuda/kernels/msm/bucket.cuh", "half[thread_x() - width] = mine;\n        block_barrier();", "half[thread_x() - width] = mine;",
 		kernels, "cudasim: shared-race",
 	},
-	"no barrier before the list of ones is read": {
-		"cuda/kernels/sums/ones.cuh", "        block_barrier();\n        // A warp at a time", "        // A warp at a time",
+	"no barrier before the positions of ones are read": {
+		"cuda/kernels/sums/ones.cuh", "        block_barrier();\n        // A warp loads its points", "        // A warp loads its points",
 		kernels, "cudasim: shared-race",
 	},
 	"a tile of a sum forgets the tiles before": {
