@@ -118,7 +118,7 @@ func TestMixedTiers(t *testing.T) {
 		r := sim.Report()
 		assert.LessOrEqual(t, r.Devices[0].Peak, o.BudgetBytes)
 		assert.Empty(t, r.DeviceWide, "no job waits for the whole device")
-		assert.Less(t, r.MostOutstanding, uint64(400))
+		assert.Less(t, r.MaxOutstanding, uint64(400))
 	}
 }
 

@@ -24,15 +24,15 @@ func TestGlobalMemoryAccesses(t *testing.T) {
 		code  driver.Result
 		parts []string
 	}{
-		"the last element is inside":                      {args: pokeArgs{Index: n - 1}},
-		"the last element is inside, raw":                 {args: pokeArgs{Index: n - 1, Raw: 1}},
-		"a write to the last element":                     {args: pokeArgs{Index: n - 1, Write: 1}},
-		"a read past the end":                             {args: pokeArgs{Index: n}, kind: KindBounds, code: illegalAddress, parts: []string{"read of 4 bytes", "byte 400 of an allocation of 400"}},
-		"a raw read past the end":                         {args: pokeArgs{Index: n, Raw: 1}, kind: KindBounds, code: illegalAddress, parts: []string{"read of 4 bytes", "selftest_poke", "thread 0"}},
-		"a write past the end":                            {args: pokeArgs{Index: n, Write: 1}, kind: KindBounds, code: illegalAddress, parts: []string{"write of 4 bytes"}},
-		"a raw write past the end":                        {args: pokeArgs{Index: n, Write: 1, Raw: 1}, kind: KindBounds, code: illegalAddress, parts: []string{"write of 4 bytes"}},
-		"a write far away":                                {args: pokeArgs{Index: 1 << 30, Write: 1}, kind: KindBounds, code: illegalAddress, parts: []string{"nothing is there"}},
-		"a write before the beginning, into the card's 0": {args: pokeArgs{Index: 1<<62 - 1<<30, Write: 1}, kind: KindBounds, code: illegalAddress},
+		"the last element is inside":                        {args: pokeArgs{Index: n - 1}},
+		"the last element is inside, raw":                   {args: pokeArgs{Index: n - 1, Raw: 1}},
+		"a write to the last element":                       {args: pokeArgs{Index: n - 1, Write: 1}},
+		"a read past the end":                               {args: pokeArgs{Index: n}, kind: KindBounds, code: illegalAddress, parts: []string{"read of 4 bytes", "byte 400 of an allocation of 400"}},
+		"a raw read past the end":                           {args: pokeArgs{Index: n, Raw: 1}, kind: KindBounds, code: illegalAddress, parts: []string{"read of 4 bytes", "selftest_poke", "thread 0"}},
+		"a write past the end":                              {args: pokeArgs{Index: n, Write: 1}, kind: KindBounds, code: illegalAddress, parts: []string{"write of 4 bytes"}},
+		"a raw write past the end":                          {args: pokeArgs{Index: n, Write: 1, Raw: 1}, kind: KindBounds, code: illegalAddress, parts: []string{"write of 4 bytes"}},
+		"a write far away":                                  {args: pokeArgs{Index: 1 << 30, Write: 1}, kind: KindBounds, code: illegalAddress, parts: []string{"nothing is there"}},
+		"a write before the beginning, into the device's 0": {args: pokeArgs{Index: 1<<62 - 1<<30, Write: 1}, kind: KindBounds, code: illegalAddress},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, Config{})

@@ -21,7 +21,7 @@ type Config struct {
 	Declared       bool // every launch must declare what it touches
 	Trace          bool // keep the timeline in the report
 	BrokenVirtual  int  // what virtual memory calls say beside a broken context; src/config.h
-	// Recovers lets a card take a new context after one was broken by an error
+	// Recovers lets a device take a new context after one was broken by an error
 	// of which the driver says that the process has to be started anew.
 	Recovers      bool
 	DriverVersion int // 13000 by default

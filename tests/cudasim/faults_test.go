@@ -71,8 +71,8 @@ func TestACodeThatStays(t *testing.T) {
 	assert.NoError(t, other.Main().Do(newEvent), "a new context is sound")
 }
 
-// TestContextsAfterABrokenOne asks for a context on the card whose context was
-// broken, before and after that is destroyed, and on another card.
+// TestContextsAfterABrokenOne asks for a context on the device whose context was
+// broken, before and after that is destroyed, and on another device.
 func TestContextsAfterABrokenOne(t *testing.T) {
 	for name, test := range map[string]struct {
 		code     int

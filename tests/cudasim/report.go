@@ -11,7 +11,7 @@ const (
 	KindSharedRace  = "shared-race"  // shared memory, two threads, no barrier between
 	KindBarrier     = "barrier"      // a barrier that not all threads reach
 	KindUndefined   = "undefined"    // undefined behaviour in a kernel
-	KindLimit       = "limit"        // a wrong argument, or more than the card has
+	KindLimit       = "limit"        // a wrong argument, or more than the device has
 	KindOutstanding = "outstanding"  // a launch that would block
 	KindContext     = "context"      // a call on a thread without the right context
 	KindHandle      = "handle"       // a handle of the wrong kind, stale, or foreign
@@ -73,7 +73,7 @@ type Report struct {
 	Kernels            []Kernel
 	UnrecordedWaits    uint64 `json:"unrecorded_waits"` // waits for events never recorded: no waits at all
 	UndeclaredLaunches uint64 `json:"undeclared_launches"`
-	MostOutstanding    uint64 `json:"most_outstanding"`
+	MaxOutstanding     uint64 `json:"max_outstanding"`
 	Outstanding        uint64
 	Struck             []string // what faults struck, in order; at most 1,000
 	FailedReleases     uint64   `json:"failed_releases"` // releases that a fault made fail

@@ -309,10 +309,10 @@ func TestALaunchThatWouldBlock(t *testing.T) {
 	require.Empty(t, l.sim.Report().Violations)
 	require.NoError(t, launch(l, l.a, "selftest_poke", 32, 32, &pokeArgs{P: p, Write: 1}, 0))
 	l.requireFound(KindOutstanding, "cuLaunchKernel blocks: 20 operations")
-	assert.EqualValues(t, 20, l.sim.Report().MostOutstanding)
+	assert.EqualValues(t, 20, l.sim.Report().MaxOutstanding)
 }
 
-func TestLaunchesThatTheCardRefuses(t *testing.T) {
+func TestLaunchesThatTheDeviceRefuses(t *testing.T) {
 	for name, d := range map[string]driver.Launch{
 		"more threads than the kernel takes": {Block: driver.Dim3{X: 512}},
 		"a block of two dimensions":          {Block: driver.Dim3{X: 16, Y: 2}},

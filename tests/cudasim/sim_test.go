@@ -55,7 +55,7 @@ type (
 	}
 )
 
-// start sets the simulator up with the kernels of testdata, and a card on it.
+// start sets the simulator up with the kernels of testdata, and a device on it.
 func start(t *testing.T, c Config) (*Sim, *cudatest.Rig) {
 	t.Helper()
 	sim := open(t, "selftest", c)
@@ -76,16 +76,16 @@ func counting(n int) []uint32 {
 }
 
 func TestAKernelComputes(t *testing.T) {
-	_, card := start(t, Config{})
+	_, rig := start(t, Config{})
 	const n = 1000
 	a, b, want := counting(n), make([]uint32, n), make([]uint32, n)
 	for i := range want {
 		b[i] = uint32(i * i)
 		want[i] = a[i] + b[i]
 	}
-	sum := card.Alloc(4 * n)
-	cudatest.Run(card, "selftest_add", grid(n, 256), &addArgs{Sum: sum, A: cudatest.Upload(card, a), B: cudatest.Upload(card, b), N: n})
-	assert.Equal(t, want, cudatest.Download[uint32](card, sum, n))
+	sum := rig.Alloc(4 * n)
+	cudatest.Run(rig, "selftest_add", grid(n, 256), &addArgs{Sum: sum, A: cudatest.Upload(rig, a), B: cudatest.Upload(rig, b), N: n})
+	assert.Equal(t, want, cudatest.Download[uint32](rig, sum, n))
 }
 
 func TestBarriersAndSharedMemory(t *testing.T) {
@@ -95,29 +95,29 @@ func TestBarriersAndSharedMemory(t *testing.T) {
 		"and in another":            {Seed: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, card := start(t, c)
-			p := cudatest.Upload(card, counting(256))
-			cudatest.Run(card, "selftest_reverse", grid(256, 64), &reverseArgs{P: p})
-			for i, v := range cudatest.Download[uint32](card, p, 256) {
+			_, rig := start(t, c)
+			p := cudatest.Upload(rig, counting(256))
+			cudatest.Run(rig, "selftest_reverse", grid(256, 64), &reverseArgs{P: p})
+			for i, v := range cudatest.Download[uint32](rig, p, 256) {
 				require.EqualValues(t, i/64*64+63-i%64, v, "element %d", i)
 			}
-			leave := card.Alloc(128)
-			cudatest.Run(card, "selftest_leave", grid(64, 64), &leaveArgs{leave})
-			assert.Equal(t, counting(32), cudatest.Download[uint32](card, leave, 32))
+			leave := rig.Alloc(128)
+			cudatest.Run(rig, "selftest_leave", grid(64, 64), &leaveArgs{leave})
+			assert.Equal(t, counting(32), cudatest.Download[uint32](rig, leave, 32))
 		})
 	}
 }
 
 func TestWarpExchange(t *testing.T) {
-	_, card := start(t, Config{})
-	ballots := card.Alloc(32)
-	cudatest.Run(card, "selftest_vote", grid(256, 256), &voteArgs{Ballots: ballots})
-	for _, votes := range cudatest.Download[uint32](card, ballots, 8) {
+	_, rig := start(t, Config{})
+	ballots := rig.Alloc(32)
+	cudatest.Run(rig, "selftest_vote", grid(256, 256), &voteArgs{Ballots: ballots})
+	for _, votes := range cudatest.Download[uint32](rig, ballots, 8) {
 		assert.Equal(t, uint32(0x49249249), votes)
 	}
-	p, totals := cudatest.Upload(card, counting(1024)), card.Alloc(16)
-	cudatest.Run(card, "selftest_scan", grid(1024, 256), &scanArgs{P: p, Totals: totals})
-	sums := cudatest.Download[uint32](card, p, 1024)
+	p, totals := cudatest.Upload(rig, counting(1024)), rig.Alloc(16)
+	cudatest.Run(rig, "selftest_scan", grid(1024, 256), &scanArgs{P: p, Totals: totals})
+	sums := cudatest.Download[uint32](rig, p, 1024)
 	var sum uint32
 	for i := range sums {
 		if i%256 == 0 {
@@ -126,28 +126,28 @@ func TestWarpExchange(t *testing.T) {
 		require.Equal(t, sum, sums[i], "element %d", i)
 		sum += uint32(i)
 	}
-	assert.Equal(t, []uint32{32640, 98176, 163712, 229248}, cudatest.Download[uint32](card, totals, 4))
+	assert.Equal(t, []uint32{32640, 98176, 163712, 229248}, cudatest.Download[uint32](rig, totals, 4))
 }
 
 func TestAtomics(t *testing.T) {
-	_, card := start(t, Config{})
+	_, rig := start(t, Config{})
 	values, want := make([]uint32, 1000), make([]uint32, 16)
 	for i := range values {
 		values[i] = uint32(i*i+i/7) % 16
 		want[values[i]]++
 	}
-	counts := cudatest.Upload(card, make([]uint32, 16))
-	cudatest.Run(card, "selftest_histogram", grid(1000, 128), &histogramArgs{P: cudatest.Upload(card, values), Counts: counts, N: 1000, Atomic: 1})
-	assert.Equal(t, want, cudatest.Download[uint32](card, counts, 16))
+	counts := cudatest.Upload(rig, make([]uint32, 16))
+	cudatest.Run(rig, "selftest_histogram", grid(1000, 128), &histogramArgs{P: cudatest.Upload(rig, values), Counts: counts, N: 1000, Atomic: 1})
+	assert.Equal(t, want, cudatest.Download[uint32](rig, counts, 16))
 }
 
 func TestTheOrderOfThreadsFollowsTheSeed(t *testing.T) {
 	seen := func(c Config) (order []uint32) {
 		t.Run("", func(t *testing.T) {
-			_, card := start(t, c)
-			next, p := cudatest.Upload(card, []uint32{0}), card.Alloc(4*512)
-			cudatest.Run(card, "selftest_order", grid(512, 64), &orderArgs{next, p})
-			order = cudatest.Download[uint32](card, p, 512)
+			_, rig := start(t, c)
+			next, p := cudatest.Upload(rig, []uint32{0}), rig.Alloc(4*512)
+			cudatest.Run(rig, "selftest_order", grid(512, 64), &orderArgs{next, p})
+			order = cudatest.Download[uint32](rig, p, 512)
 		})
 		return order
 	}
@@ -159,10 +159,10 @@ func TestTheOrderOfThreadsFollowsTheSeed(t *testing.T) {
 }
 
 func TestThreadsHaveStacksOfTheirOwn(t *testing.T) {
-	_, card := start(t, Config{})
-	p := card.Alloc(4 * 256)
-	cudatest.Run(card, "selftest_deep", grid(256, 256), &deepArgs{P: p, Steps: 100})
-	for thread, got := range cudatest.Download[uint32](card, p, 256) {
+	_, rig := start(t, Config{})
+	p := rig.Alloc(4 * 256)
+	cudatest.Run(rig, "selftest_deep", grid(256, 256), &deepArgs{P: p, Steps: 100})
+	for thread, got := range cudatest.Download[uint32](rig, p, 256) {
 		var want uint32
 		for i := range uint32(100) {
 			want += i*997%2048 + uint32(thread)

@@ -62,7 +62,7 @@ func attempt(t *testing.T, e *engine.Engine, k known, fault cudasim.Fault) (fail
 func TestJobsThroughFaults(t *testing.T) {
 	for seed := range uint64(2 * seeds(t)) {
 		t.Run("seed "+strconv.FormatUint(seed+1, 10), func(t *testing.T) {
-			// Half of the drivers make no context after a broken one: then the other card goes on.
+			// Half of the drivers make no context after a broken one: then the other device goes on.
 			recovers := seed/2%2 == 0
 			sim := cudasim.New(t, cudasim.Config{Devices: 2, Seed: seed + 1, Declared: true, Recovers: recovers})
 			budget := uint64(1 << 30)
@@ -95,7 +95,7 @@ func TestJobsThroughFaults(t *testing.T) {
 			n := 0
 			failures.Range(func(any, any) bool { n++; return true })
 			t.Logf("%+v struck %v: %d of 12 batches failed", fault, sim.Report().Struck, n)
-			// One batch may be what it takes to find a broken card.
+			// One batch may be what it takes to find a broken device.
 			for range 2 {
 				for _, k := range cases {
 					attempt(t, e, k, fault)

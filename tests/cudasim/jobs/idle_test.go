@@ -16,9 +16,9 @@ import (
 	"github.com/libcuzk/libcuzk/tests/golden"
 )
 
-// TestIdleCard gives memory back when nothing was done for a while, then the
+// TestIdleDevice gives memory back when nothing was done for a while, then the
 // context, and proves again with both made anew.
-func TestIdleCard(t *testing.T) {
+func TestIdleDevice(t *testing.T) {
 	const idle = 50 * time.Millisecond
 	prove := func(t *testing.T, e *engine.Engine, k known) {
 		t.Helper()

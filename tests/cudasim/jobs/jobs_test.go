@@ -119,7 +119,7 @@ func oneJob(t *testing.T, e *engine.Engine, k known, random *rand.Rand) {
 	}
 }
 
-// fixedMiB is what a context and its fixed buffers take of a card.
+// fixedMiB is what a context and its fixed buffers take of a device.
 const fixedMiB = 536 + 42 + 4
 
 func TestSchedules(t *testing.T) {

@@ -23,8 +23,8 @@ struct Config {
     // What virtual memory calls say beside a broken context. 0: nothing. 1: its error where it is current. 2:
     // its error everywhere, until it is destroyed.
     uint64_t broken_virtual = 0;
-    // 1: a card whose context was broken takes another one, whatever the error. 0: only after those errors of
-    // which the driver does not say that the process has to be started anew.
+    // 1: a device whose context was broken takes another one, whatever the error. 0: only after those errors
+    // of which the driver does not say that the process has to be started anew.
     uint64_t recovers = 0;
     // The virtual clock, in nanoseconds.
     uint64_t call_ns = 1700;          // a cheap driver call; measured through purego, as is the launch

@@ -95,11 +95,10 @@ std::string report_text() {
                       text(",\"args_bytes\":%zu,\"max_threads\":%u}", k->args_bytes, k->max_threads);
            });
     out += "],\"struck\":[" + list(world.struck, [](const std::string &name) { return quoted(name); });
-    out += text("],\"call_total\":%llu,\"unrecorded_waits\":%llu,\"undeclared_launches\":%llu,\"most_"
-                "outstanding\":%llu,"
-                "\"outstanding\":%llu,\"failed_releases\":%llu,\"now_ns\":%llu,",
+    out += text("],\"call_total\":%llu,\"unrecorded_waits\":%llu,\"undeclared_launches\":%llu,"
+                "\"max_outstanding\":%llu,\"outstanding\":%llu,\"failed_releases\":%llu,\"now_ns\":%llu,",
                 number(world.call_total), number(world.unrecorded_waits), number(world.undeclared_launches),
-                number(world.most_outstanding), number(outstanding), number(world.failed_releases),
+                number(world.max_outstanding), number(outstanding), number(world.failed_releases),
                 number(world.now_ns));
     return out + "\"live\":" + live() + "}";
 }
@@ -112,7 +111,7 @@ using namespace cudasim;
 
 #define CONTROL extern "C" __attribute__((visibility("default")))
 
-// cudasim_reset forgets everything: contexts, memory, faults, settings, counts. Only cuInit stays done.
+// cudasim_reset clears everything: contexts, memory, faults, settings, counts. Only cuInit stays done.
 CONTROL void cudasim_reset(void) {
     std::unique_lock<std::mutex> lock(world.mutex);
     reset();

@@ -206,7 +206,7 @@ DRIVER cuDeviceGetAttribute(int *value, int attribute, int device) {
     ENTER_ON(Needs::init, device);
     if (!valid_device(device))
         return invalid_device;
-    // Source: CUdevice_attribute in cuda.h of CUDA 13.0; the values are those of a small card.
+    // Source: CUdevice_attribute in cuda.h of CUDA 13.0; the values are those of a small GPU.
     switch (attribute) {
     case 1: // threads a block
         *value = 1024;

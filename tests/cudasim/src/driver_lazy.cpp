@@ -63,7 +63,7 @@ DRIVER cuCtxSetLimit(int limit, uint64_t value) {
     ENTER(Needs::context);
     if (limit != stack_size)
         return call.wrong(Kind::limit, invalid_value, text("limit %d is not simulated", limit));
-    // "If necessary, the device will block until all preceding requested tasks are complete."
+    // The call waits for all work of the context. Source: CUDA Driver API, cuCtxSetLimit.
     if (call.context->outstanding > 0)
         run_all(call, call.context);
     return reserve_local(call.context, value) ? ok : out_of_memory;

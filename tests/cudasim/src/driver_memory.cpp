@@ -23,7 +23,7 @@ uint64_t taken_by(uint64_t bytes) {
 void release_allocation(uint64_t base, const Allocation &a) {
     unmap_physical(base, granules_of(a.bytes));
     return_addresses(base);
-    world.ledger.forget(base, granules_of(a.bytes));
+    world.ledger.release(base, granules_of(a.bytes));
     give_vram(a.context->device, taken_by(a.bytes));
 }
 
@@ -100,8 +100,8 @@ DRIVER cuMemFree_v2(uint64_t base) {
     return call.context->sticky;
 }
 
-// With unified addressing, which every card here has, allocations of the driver are for all contexts and for
-// kernels whatever the flags say. Source: CUDA Driver API, "Unified Addressing".
+// With unified addressing, which every device here has, allocations of the driver are for all contexts and
+// for kernels whatever the flags say. Source: CUDA Driver API, "Unified Addressing".
 DRIVER cuMemHostAlloc(void **out, uint64_t bytes, unsigned flags) {
     (void)flags;
     ENTER(Needs::context);

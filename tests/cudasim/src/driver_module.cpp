@@ -34,7 +34,7 @@ Function *function_of(const Call &call, uint64_t handle) {
     return nullptr;
 }
 
-void forget_function(uint64_t handle) {
+void close_function(uint64_t handle) {
     auto found = world.functions.find(handle);
     if (found == world.functions.end())
         return;
@@ -43,7 +43,7 @@ void forget_function(uint64_t handle) {
 }
 
 // Largest grid. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-constexpr uint32_t most_blocks_x = 0x7fffffff, most_blocks_y = 65535;
+constexpr uint32_t max_blocks_x = 0x7fffffff, max_blocks_y = 65535;
 
 } // namespace
 
@@ -66,7 +66,7 @@ DRIVER cuModuleUnload(uint64_t handle) {
                           text("handle %#llx is no module of this context (it names: %s)",
                                (unsigned long long)handle, handle_name(handle)));
     for (auto &[name, function] : found->second.functions)
-        forget_function(function);
+        close_function(function);
     world.modules.erase(found);
     return ok;
 }
@@ -147,7 +147,7 @@ DRIVER cuLaunchKernel(uint64_t handle, unsigned grid_x, unsigned grid_y, unsigne
     std::string shape = text("%s, grid %u x %u x %u, block %u x %u x %u, %u shared bytes", kernel->name,
                              grid_x, grid_y, grid_z, block_x, block_y, block_z, shared);
     if (grid_x == 0 || grid_y == 0 || grid_z != 1 || block_x == 0 || block_y != 1 || block_z != 1 ||
-        grid_x > most_blocks_x || grid_y > most_blocks_y || block_x > kernel->max_threads || shared != 0)
+        grid_x > max_blocks_x || grid_y > max_blocks_y || block_x > kernel->max_threads || shared != 0)
         return call.wrong(Kind::limit, invalid_value,
                           shape + text(": the kernel takes at most %u threads in x", kernel->max_threads));
     if (parameters == nullptr || parameters[0] == nullptr || extra != nullptr)

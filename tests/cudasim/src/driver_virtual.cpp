@@ -171,6 +171,6 @@ DRIVER cuMemUnmap(uint64_t base, uint64_t bytes) {
         release_if_unused(handle, p);
         it = world.mappings.erase(it);
     }
-    world.ledger.forget(base, bytes);
+    world.ledger.release(base, bytes);
     return ok;
 }

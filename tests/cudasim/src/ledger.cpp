@@ -95,7 +95,7 @@ std::vector<std::shared_ptr<Fresh>> Ledger::use(uint64_t owner, const std::vecto
     return used;
 }
 
-void Ledger::forget(uint64_t base, uint64_t bytes) {
+void Ledger::release(uint64_t base, uint64_t bytes) {
     cut(base, bytes);
 }
 

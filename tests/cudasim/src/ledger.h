@@ -33,7 +33,7 @@ class Ledger {
     // use checks an operation's ranges and returns what was claimed of them.
     std::vector<std::shared_ptr<Fresh>> use(uint64_t owner, const std::vector<Range> &ranges,
                                             const std::string &name) const;
-    void forget(uint64_t base, uint64_t bytes);
+    void release(uint64_t base, uint64_t bytes);
     void clear() { claims.clear(); }
 
   private:
@@ -49,7 +49,7 @@ struct Note {
     uint64_t owner = 0;
     std::vector<Range> ranges;
 };
-// take_note returns the announcement and forgets it.
+// take_note takes the announcement: the next call finds none.
 Note take_note();
 
 } // namespace cudasim

@@ -104,6 +104,6 @@ extern "C" void *cuzk_sim_shared(const void *key, size_t bytes) {
         fail_launch(1);
     }
     arrays.push_back({key, at, bytes});
-    std::memset(reinterpret_cast<void *>(at), 0xcd, bytes); // what a card leaves there is not zero either
+    std::memset(reinterpret_cast<void *>(at), 0xcd, bytes); // what a device leaves there is not zero either
     return reinterpret_cast<void *>(at);
 }

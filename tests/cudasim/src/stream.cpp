@@ -46,7 +46,7 @@ int enqueue(const Call &call, Stream *stream, Operation operation, std::string n
     stream->last = operation.id;
     stream->queue.push_back(std::move(operation));
     call.context->outstanding++;
-    world.most_outstanding = std::max(world.most_outstanding, call.context->outstanding);
+    world.max_outstanding = std::max(world.max_outstanding, call.context->outstanding);
     return ok;
 }
 

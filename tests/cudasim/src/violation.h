@@ -17,7 +17,7 @@ enum class Kind {
     shared_race,  // shared memory touched by two threads with no barrier between
     barrier,      // a barrier or exchange that not all threads reach
     undefined,    // undefined behaviour of the language in a kernel
-    limit,        // more threads, shared memory or arguments than the card has
+    limit,        // more threads, shared memory or arguments than the device has
     outstanding,  // a launch that would block
     context,      // a call on a thread without the right context
     handle,       // a handle of the wrong kind, stale, or of another context

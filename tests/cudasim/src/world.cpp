@@ -43,8 +43,8 @@ const char *kind_name(Kind kind) {
 }
 
 void report(Kind kind, const std::string &message) {
-    constexpr size_t most = 1000; // a broken run repeats itself
-    if (world.violations.size() < most)
+    constexpr size_t max_kept = 1000; // a broken run repeats itself
+    if (world.violations.size() < max_kept)
         world.violations.push_back({kind, message});
 }
 
@@ -114,7 +114,7 @@ void reset() {
     world.next_stream_number = 0;
     world.host.clear();
     world.calls.clear();
-    world.call_total = world.unrecorded_waits = world.undeclared_launches = world.most_outstanding = 0;
+    world.call_total = world.unrecorded_waits = world.undeclared_launches = world.max_outstanding = 0;
     world.struck.clear();
     world.failed_releases = 0;
     world.device_wide.clear();
@@ -133,8 +133,8 @@ int strike(const std::string &name, Context *context, int device, Struck *struck
         f.seen++;
         if (!(f.nth == 0 || f.seen == f.nth || (f.from && f.seen > f.nth)))
             continue;
-        constexpr size_t most = 1000;
-        if (world.struck.size() < most)
+        constexpr size_t max_kept = 1000;
+        if (world.struck.size() < max_kept)
             world.struck.push_back(name);
         struck->sleep_us += f.sleep_us;
         struck->hangs |= f.hangs;

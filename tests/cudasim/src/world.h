@@ -187,7 +187,7 @@ struct World {
 
     // For the report.
     std::map<std::string, uint64_t> calls;
-    uint64_t call_total = 0, unrecorded_waits = 0, undeclared_launches = 0, most_outstanding = 0;
+    uint64_t call_total = 0, unrecorded_waits = 0, undeclared_launches = 0, max_outstanding = 0;
     std::vector<std::string> struck; // what faults struck, in order
     uint64_t failed_releases =
         0; // releases that a fault made fail: what is left then is not the caller's leak
@@ -198,7 +198,7 @@ struct World {
 };
 extern World world;
 
-// reset forgets everything but that cuInit was called.
+// reset clears everything but that cuInit was called.
 void reset();
 
 // Call is one entry into the driver: it takes the lock, counts, lets faults strike, and checks the thread.

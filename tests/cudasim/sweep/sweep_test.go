@@ -33,7 +33,7 @@ const StepVariable = "CUZK_FAULT_STEP"
 // proof takes a fraction of a second.
 const patience = 5 * time.Minute
 
-// Budgets: roomy leaves a golden case's set on the card; what is not the
+// Budgets: roomy leaves a golden case's set on the device; what is not the
 // context's and the fixed buffers' in tight holds a job, and no set beside it.
 const (
 	roomy = 1 << 30
@@ -110,7 +110,7 @@ func (p partition) attempt(t *testing.T, sim *cudasim.Sim, fault cudasim.Fault) 
 	sim.Seize(0, -fault.SeizeBytes*int64(len(sim.Report().Struck))) // the neighbour goes
 	again := p.prove(d)
 	if again != nil && failed != nil {
-		// One failed job may be what it takes to find a broken card.
+		// One failed job may be what it takes to find a broken device.
 		again = p.prove(d)
 	}
 	require.NoError(t, again, "the proof after the fault (which gave: %v)", failed)
@@ -143,7 +143,7 @@ func (p partition) attemptGone(t *testing.T, sim *cudasim.Sim, _ cudasim.Fault) 
 		return fmt.Errorf("open: %w", err)
 	}
 	var failed error
-	const attempts = 3 // one failed job may be what it takes to find a broken card
+	const attempts = 3 // one failed job may be what it takes to find a broken device
 	for range attempts {
 		err := p.prove(d)
 		failed = errors.Join(failed, err)
@@ -192,24 +192,24 @@ func TestEveryCallFails(t *testing.T) {
 		gone   bool // the driver makes no context after a broken one
 	}{
 		"out of memory, golden one":           {"one", roomy, 1, cudasim.Fault{Code: 2}, false},
-		"the card is lost, golden one":        {"one", roomy, 3, cudasim.Fault{Code: 719, Sticky: true}, false},
+		"the device is lost, golden one":      {"one", roomy, 3, cudasim.Fault{Code: 719, Sticky: true}, false},
 		"an unknown error, golden one":        {"one", roomy, 3, cudasim.Fault{Code: 999}, false},
 		"for good from a call on, golden one": {"one", roomy, 7, cudasim.Fault{Code: 999, FromThenOn: true}, false},
 		"a kernel fails as it runs":           {"one", roomy, 1, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}, false},
 		"a copy fails as it runs":             {"one", roomy, 1, cudasim.Fault{Call: cudasim.RunCopy, Code: 214}, false},
 		"a neighbour takes what is free":      {"one", roomy, 1, cudasim.Fault{Call: "cuMemCreate", SeizeBytes: 1 << 40, Code: 2}, false},
 		"out of memory, golden two":           {"two", roomy, 50, cudasim.Fault{Code: 2}, false},
-		"the card is lost, golden two":        {"two", roomy, 50, cudasim.Fault{Code: 719, Sticky: true}, false},
+		"the device is lost, golden two":      {"two", roomy, 50, cudasim.Fault{Code: 719, Sticky: true}, false},
 		"out of memory, streamed":             {"one", tight, 3, cudasim.Fault{Code: 2}, false},
-		"the card is lost, streamed":          {"one", tight, 7, cudasim.Fault{Code: 719, Sticky: true}, false},
+		"the device is lost, streamed":        {"one", tight, 7, cudasim.Fault{Code: 719, Sticky: true}, false},
 		"an unknown error, streamed":          {"one", tight, 7, cudasim.Fault{Code: 999}, false},
 		"for good from a call on, streamed":   {"one", tight, 11, cudasim.Fault{Code: 999, FromThenOn: true}, false},
 		"a kernel fails as it runs, streamed": {"one", tight, 3, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}, false},
 		"a copy fails as it runs, streamed":   {"one", tight, 1, cudasim.Fault{Call: cudasim.RunCopy, Code: 214}, false},
 		"pinning fails, streamed":             {"two", tight, 1, cudasim.Fault{Call: "cuMemHostRegister", Code: 2}, false},
 		"out of memory, two streamed":         {"two", tight, 61, cudasim.Fault{Code: 2}, false},
-		"the card is gone, golden one":        {"one", roomy, 5, cudasim.Fault{Code: 719, Sticky: true}, true},
-		"the card is gone, streamed":          {"one", tight, 11, cudasim.Fault{Code: 719, Sticky: true}, true},
+		"the device is gone, golden one":      {"one", roomy, 5, cudasim.Fault{Code: 719, Sticky: true}, true},
+		"the device is gone, streamed":        {"one", tight, 11, cudasim.Fault{Code: 719, Sticky: true}, true},
 		"gone by a kernel, streamed":          {"one", tight, 7, cudasim.Fault{Call: cudasim.RunKernel, Code: 700}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
