@@ -73,7 +73,7 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 	case refusesContext(err): // one that another engine has lost, or a library beside us
 		return nil, goneError(card, err)
 	case driver.Of(err, driver.CauseImage) || driver.Of(err, driver.CauseCall) && driver.At(err, "cuModuleGetFunction"):
-		return nil, &backend.UnusableError{Err: fmt.Errorf("cuda: %s cannot run the kernels %s: %w", named(card), images.Origin, err)}
+		return nil, &backend.UnusableError{Err: fmt.Errorf("cuda: %s cannot run the kernels %s: %w", card.String(), images.Origin, err)}
 	case err != nil:
 		return nil, err
 	}
@@ -99,9 +99,6 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 	return d, nil
 }
 
-// named is what messages call a card.
-func named(card *driver.Device) string { return fmt.Sprintf("gpu%d %s", card.Ordinal, card.Name) }
-
 // Info implements backend.Device.
 func (d *device) Info() backend.Info {
 	of := info(d.card, d.images)
@@ -117,7 +114,7 @@ func (d *device) begin() (done func(), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, fmt.Errorf("cuda: %s: %w", named(d.card), backend.ErrClosed)
+		return nil, fmt.Errorf("cuda: %s: %w", d.card.String(), backend.ErrClosed)
 	}
 	if gone := d.gone.Load(); gone != nil {
 		return nil, gone

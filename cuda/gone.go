@@ -17,18 +17,18 @@ import (
 func goneError(card *driver.Device, refusal error) *backend.GoneError {
 	return &backend.GoneError{Err: fmt.Errorf(
 		"cuda: %s is lost for as long as this process runs, restart the process: the driver makes no new context there: %w",
-		named(card), refusal)}
+		card.String(), refusal)}
 }
 
 // hungError is for a card on which work does not end. Its context is not touched
 // any more: each call that would end it waits for that work.
 func hungError(card *driver.Device, why error) *backend.GoneError {
 	return &backend.GoneError{Err: fmt.Errorf(
-		"cuda: %s hangs and is lost for as long as this process runs, restart the process: %w", named(card), why)}
+		"cuda: %s hangs and is lost for as long as this process runs, restart the process: %w", card.String(), why)}
 }
 
 // hangs reports whether the card was given up because work on it does not end.
-func (d *device) hangs() bool { return d.current.Load().hangs.Load() }
+func (d *device) hangs() bool { return d.current.Load().pins.hangs.Load() }
 
 // refusesContext reports whether err says that the driver makes no context with
 // the error of another one that has failed.

@@ -3,13 +3,10 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
-	"github.com/libcuzk/libcuzk/engine/backend"
 )
 
 // hostPins is the host memory that a provider was asked to pin. Each block is
@@ -19,59 +16,18 @@ import (
 type hostPins struct {
 	mu     sync.Mutex
 	blocks map[*byte]*pinnedBlock // guarded by mu; by first byte
-	open   []*pinning             // guarded by mu; contexts, oldest first
+	open   []*registrar           // guarded by mu; contexts, oldest first
 }
 
 // pinnedBlock is one piece of host memory.
 type pinnedBlock struct {
 	memory []byte
-	by     *pinning // nil: not pinned now
-}
-
-// pinning is a context that pins.
-type pinning struct {
-	context *driver.Context
-	thread  lateThread    // that takes 36 ms a GiB
-	bytes   atomic.Uint64 // pinned
+	by     *registrar // nil: not pinned now
 }
 
 func newHostPins() *hostPins { return &hostPins{blocks: map[*byte]*pinnedBlock{}} }
 
-// alreadyRegistered is CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED.
-const alreadyRegistered driver.Result = 712
-
 var errNoneOpen = errors.New("cuda: no GPU is open")
-
-var _ backend.HostPinner = (*Provider)(nil)
-
-// PinHost implements backend.HostPinner.
-func (p *Provider) PinHost(memory []byte) error {
-	err := p.options.pins.add(memory)
-	if errors.Is(err, errNoneOpen) {
-		return fmt.Errorf("%w to pin %d bytes of host memory: %s", err, len(memory), p.cards())
-	}
-	return err
-}
-
-// cards names all cards, for an error.
-func (p *Provider) cards() string {
-	d, err := driver.Open()
-	if err != nil {
-		return err.Error()
-	}
-	devices, err := d.Devices()
-	if err != nil {
-		return err.Error()
-	}
-	names := make([]string, len(devices))
-	for i, dev := range devices {
-		names[i] = named(dev)
-	}
-	return strings.Join(names, ", ")
-}
-
-// UnpinHost implements backend.HostPinner.
-func (p *Provider) UnpinHost(first *byte) error { return p.options.pins.remove(first) }
 
 func (h *hostPins) add(memory []byte) error {
 	h.mu.Lock()
@@ -92,23 +48,21 @@ func (h *hostPins) remove(first *byte) error {
 	return b.unpin()
 }
 
-// attach pins what no other context pins. It returns nil for a nil h.
-func (h *hostPins) attach(c *driver.Context) *pinning {
+// attach pins what no other context pins. It accepts a nil h.
+func (h *hostPins) attach(p *registrar) {
 	if h == nil {
-		return nil
+		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := &pinning{context: c}
 	h.open = append(h.open, p)
 	h.pinAllLocked()
-	return p
 }
 
-// detach unpins what p pins. The errors are those of a lost context, whose
+// detach unpins what p pins; p may never have been attached. The errors are those of a lost context, whose
 // registrations end with it: only after that repin lets another context pin it.
-func (h *hostPins) detach(p *pinning) error {
-	if h == nil || p == nil {
+func (h *hostPins) detach(p *registrar) error {
+	if h == nil {
 		return nil
 	}
 	h.mu.Lock()
@@ -161,22 +115,13 @@ func (h *hostPins) pinLocked(b *pinnedBlock) error {
 			return nil
 		}
 		failed = errors.Join(failed, fmt.Errorf("cuda: pinning %d bytes of host memory with %s: %w",
-			len(b.memory), named(p.context.Device()), err))
+			len(b.memory), p.context.Device().String(), err))
 	}
 	return failed
 }
 
-func (p *pinning) pin(memory []byte) (err error) {
-	err = p.thread.do(p.context, func(b *driver.Bound) error {
-		err := b.HostRegister(memory)
-		if driver.Is(err, alreadyRegistered) {
-			// With a context that is gone, whose end should have ended that.
-			if err = b.HostUnregister(memory); err == nil {
-				err = b.HostRegister(memory)
-			}
-		}
-		return err
-	})
+func (p *registrar) pin(memory []byte) error {
+	err := p.memory.Do(p.context, func(b *driver.Bound) error { return register(b, memory) })
 	if err == nil {
 		p.bytes.Add(uint64(len(memory)))
 	}
@@ -192,20 +137,15 @@ func (b *pinnedBlock) unpin() error {
 	}
 	b.by = nil
 	p.bytes.Add(-uint64(len(b.memory)))
-	err := p.thread.do(p.context, func(bound *driver.Bound) error { return bound.HostUnregister(b.memory) })
+	err := p.memory.Do(p.context, func(bound *driver.Bound) error { return bound.HostUnregister(b.memory) })
 	switch {
 	case errors.Is(err, driver.ErrClosed):
 		return nil // unregistered with its context
 	case err != nil:
-		return fmt.Errorf("cuda: unpinning %d bytes of host memory with %s: %w", len(b.memory), named(p.context.Device()), err)
+		return fmt.Errorf("cuda: unpinning %d bytes of host memory with %s: %w", len(b.memory), p.context.Device().String(), err)
 	}
 	return nil
 }
 
-// pinned is how much p pins.
-func (p *pinning) pinned() uint64 {
-	if p == nil {
-		return 0
-	}
-	return p.bytes.Load()
-}
+// pinned is how much memory of programs p pins.
+func (p *registrar) pinned() uint64 { return p.bytes.Load() }

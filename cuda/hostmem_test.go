@@ -172,7 +172,7 @@ func TestALostCardTakesNoRegistrationFromAnother(t *testing.T) {
 			require.Eventually(t, func() bool {
 				pinnedPoints.mu.Lock()
 				defer pinnedPoints.mu.Unlock()
-				return old.ending
+				return old.pins.ending
 			}, time.Minute, time.Millisecond)
 			var others sync.WaitGroup
 			for range 2 {

@@ -24,10 +24,10 @@ type hostPoints struct {
 
 	// Guarded by pinnedPoints.mu.
 
-	holders int      // devices that know the set, and tasks that use it
-	readers int      // jobs that may have copies and kernels which read the points
-	busy    bool     // being registered or taken back
-	by      *session // whose context registers; nil: nothing is registered
+	holders int        // devices that know the set, and tasks that use it
+	readers int        // jobs that may have copies and kernels which read the points
+	busy    bool       // being registered or taken back
+	by      *registrar // whose context registers; nil: nothing is registered
 
 	// Belong to whoever has set busy; else guarded as the above.
 
@@ -85,7 +85,7 @@ func (h *hostPoints) endUnusedAndUnlock() error {
 		h.busy = true
 		pinnedPoints.mu.Unlock()
 		// What the driver refuses to unpin stays with its context.
-		_ = by.unpins.do(by.context, h.unpin)
+		_ = by.unpins.Do(by.context, h.unpin)
 		pinnedPoints.mu.Lock()
 		h.notBusyLocked()
 	}
@@ -120,7 +120,7 @@ func (h *hostPoints) forgetLocked() bool {
 // called: everything that the job enqueued must have ended then. The first call
 // reads the set's file, converts and checks it on all cores, and registers the
 // memory.
-func (h *hostPoints) read(ctx context.Context, s *session) (done func(), err error) {
+func (h *hostPoints) read(ctx context.Context, s *registrar) (done func(), err error) {
 	sched.MayWait("a registration of host memory")
 	sections, err := h.params.Sections(ctx)
 	if err != nil {
@@ -195,10 +195,10 @@ func (h *hostPoints) isPinned() bool {
 	return !h.busy && h.isWhole()
 }
 
-// register pins the sections on the thread of the load stream, which no job
-// waits for. Measured on an H200 host: 36 ms a GiB, also under a kernel.
-func (h *hostPoints) register(by *session) error {
-	err := by.on(sched.Load, func(b *driver.Bound, _ driver.Stream) error {
+// register pins the sections on a thread of its own, which nothing else waits
+// for. Measured on an H200 host: 36 ms a GiB, also under a kernel.
+func (h *hostPoints) register(by *registrar) error {
+	err := by.pins.Do(by.context, func(b *driver.Bound) error {
 		err := h.pin(b)
 		if err != nil {
 			err = errors.Join(err, h.unpin(b))
@@ -208,7 +208,7 @@ func (h *hostPoints) register(by *session) error {
 	if err != nil && !driver.Lost(err) {
 		err = fmt.Errorf("cuda: %s: pinning %d bytes of host memory for parameters %s, which do not fit the memory budget beside a job: %w: %w "+
 			"(raise CUZK_VRAM_BUDGET so that they stay on the card, or let the process lock that much memory)",
-			named(by.context.Device()), h.params.PointBytes(), h.params.Name(), srs.ErrMemory, err)
+			by.context.Device().String(), h.params.PointBytes(), h.params.Name(), srs.ErrMemory, err)
 	}
 	pinnedPoints.mu.Lock()
 	h.notBusyLocked()
@@ -221,14 +221,7 @@ func (h *hostPoints) pin(b *driver.Bound) error {
 		if len(section) == 0 || h.pinned[i] {
 			continue
 		}
-		err := b.HostRegister(section)
-		if driver.Is(err, driver.ErrorHostMemoryAlreadyRegistered) {
-			// By a context that is gone: nobody else registers this memory.
-			if err = b.HostUnregister(section); err == nil {
-				err = b.HostRegister(section)
-			}
-		}
-		if err != nil {
+		if err := register(b, section); err != nil {
 			return err
 		}
 		h.pinned[i] = true
@@ -251,9 +244,9 @@ func (h *hostPoints) unpin(b *driver.Bound) error {
 }
 
 // addresses are where kernels of s find the sections.
-func (h *hostPoints) addresses(s *session) (at [len(plan.AllSections)]launch.Range, err error) {
-	// Not on the thread of the load stream, which may be registering another set.
-	err = s.watch.Do(func(b *driver.Bound) error {
+func (h *hostPoints) addresses(s *registrar) (at [len(plan.AllSections)]launch.Range, err error) {
+	// Not on the thread that registers, which may be at another set for seconds.
+	err = s.context.Main().Do(func(b *driver.Bound) error {
 		for i, section := range h.sections {
 			if len(section) == 0 {
 				continue
@@ -266,13 +259,13 @@ func (h *hostPoints) addresses(s *session) (at [len(plan.AllSections)]launch.Ran
 		}
 		return nil
 	})
-	return at, lost(err)
+	return at, err
 }
 
 // pinnedBy begins to take back what the context of s has registered: it waits
 // until no job of any card reads it, and keeps new ones waiting until takenBack.
 // From now on s registers nothing more.
-func pinnedBy(s *session) (mine []*hostPoints) {
+func pinnedBy(s *registrar) (mine []*hostPoints) {
 	sched.MayWait("readers of registered host memory")
 	pinnedPoints.mu.Lock()
 	defer pinnedPoints.mu.Unlock()
@@ -300,7 +293,7 @@ func pinnedBy(s *session) (mine []*hostPoints) {
 }
 
 // bytesPinnedBy is how much the context of s has registered.
-func bytesPinnedBy(s *session) (n uint64) {
+func bytesPinnedBy(s *registrar) (n uint64) {
 	pinnedPoints.mu.Lock()
 	defer pinnedPoints.mu.Unlock()
 	for _, h := range pinnedPoints.sets {

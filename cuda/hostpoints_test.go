@@ -14,7 +14,6 @@ import (
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
-	"github.com/libcuzk/libcuzk/internal/sched"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
 
@@ -28,7 +27,7 @@ func TestAnEndingSessionGetsNoMoreReaders(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, params.Release())
 
-	ending, other := &session{}, &session{}
+	ending, other := &registrar{}, &registrar{}
 	h.sections, err = params.Sections(t.Context())
 	require.NoError(t, err)
 	h.by, h.pinned[srs.SectionA] = ending, true
@@ -72,7 +71,8 @@ func TestDroppingASetWaitsForNoRegistration(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	var busy sync.WaitGroup
 	busy.Go(func() {
-		assert.NoError(t, d.current.Load().on(sched.Load, func(*driver.Bound, driver.Stream) error {
+		pins := d.current.Load().pins
+		assert.NoError(t, pins.pins.Do(pins.context, func(*driver.Bound) error {
 			close(begun)
 			<-goOn
 			return nil

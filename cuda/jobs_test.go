@@ -246,7 +246,7 @@ func TestLostDevice(t *testing.T) {
 				p.check(t, got)
 			} else {
 				require.ErrorIs(t, err, sched.ErrDeviceLost)
-				assert.ErrorContains(t, err, named(d.card)+" has been reset, try again")
+				assert.ErrorContains(t, err, d.card.String()+" has been reset, try again")
 			}
 			sim.ClearFaults()
 			got, err = sums(t.Context(), d, p)

@@ -203,7 +203,7 @@ func (l *lanes) Unmap(offset, bytes uint64) error {
 	m, ok := l.mapped[offset]
 	l.mu.Unlock()
 	if !ok {
-		return fmt.Errorf("cuda: unmapping %d bytes at offset %d of the arena of %s: nothing was mapped there", bytes, offset, named(l.context.Device()))
+		return fmt.Errorf("cuda: unmapping %d bytes at offset %d of the arena of %s: nothing was mapped there", bytes, offset, l.context.Device().String())
 	}
 	return lost(l.watch.Do(func(b *driver.Bound) error { return l.takeBack(b, offset, m) }))
 }

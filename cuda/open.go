@@ -38,7 +38,7 @@ func openPatiently(card *driver.Device, images *image.Set, options Options) (bac
 		}
 	}
 	return nil, &backend.BusyError{Wait: options.MemoryWait, Err: fmt.Errorf(
-		"%w; to be opened %s needs %d bytes, and others hold too much of its %d bytes", err, named(card), leastFree(card), card.Bytes)}
+		"%w; to be opened %s needs %d bytes, and others hold too much of its %d bytes", err, card.String(), leastFree(card), card.Bytes)}
 }
 
 // leastFree is what a card must have free to be opened: the context, fixed
@@ -51,7 +51,7 @@ var ErrFull = sentinel.New(backend.ErrDeviceMemory, "cuda: nothing is free on th
 // enough refuses to plan with what is free if that is nothing.
 func enough(free uint64, card *driver.Device) error {
 	if free < vram.Granule {
-		return fmt.Errorf("%w: %d of %d bytes on %s", ErrFull, free, card.Bytes, named(card))
+		return fmt.Errorf("%w: %d of %d bytes on %s", ErrFull, free, card.Bytes, card.String())
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (d *device) setFor(p *srs.Params) (*cardSet, error) {
 	plans, err := plan.New(s, set, d.options.limits(), d.jobs.Check)
 	if err != nil {
 		return nil, fmt.Errorf("cuda: %s: parameters %s of %d bytes: no job fits, neither beside them nor with them streamed from host memory: %w%s",
-			named(d.card), p.Name(), bytes, err, d.budgetText())
+			d.card.String(), p.Name(), bytes, err, d.budgetText())
 	}
 	r := &cardSet{params: p, Plans: plans, set: set, token: make(chan struct{}, 1)}
 	d.sets[p] = r
@@ -169,14 +169,14 @@ func (d *device) stream(ctx context.Context, r *cardSet) (points *hostPoints, do
 		return nil, nil, err
 	}
 	session := d.current.Load()
-	reading, err := points.read(ctx, session)
+	reading, err := points.read(ctx, session.pins)
 	if err != nil {
 		err = errors.Join(err, points.letGo())
 		if d.current.Load() == session && !errors.Is(err, driver.ErrClosed) {
-			return nil, nil, d.jobs.Noted(err)
+			return nil, nil, d.jobs.Noted(lost(err))
 		}
 		// The card is being reset, or has been meanwhile.
-		return nil, nil, fmt.Errorf("%w: %s: %w", sched.ErrDeviceLost, named(d.card), err)
+		return nil, nil, fmt.Errorf("%w: %s: %w", sched.ErrDeviceLost, d.card.String(), err)
 	}
 	return points, func() {
 		reading()

@@ -173,8 +173,8 @@ func (j *job) upload(ctx context.Context) (err error) {
 	}
 	if j.plan.Streams {
 		j.device.streamed.Add(1)
-		if j.hostAt, err = j.onHost.addresses(j.session); err != nil {
-			return err
+		if j.hostAt, err = j.onHost.addresses(j.pins); err != nil {
+			return lost(err)
 		}
 	}
 	a := j.task.Assignment

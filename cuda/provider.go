@@ -1,8 +1,10 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
@@ -167,3 +169,34 @@ func (p *Provider) Open(ordinal int) (backend.Device, error) {
 	d, err := openPatiently(devices[ordinal], images, p.options)
 	return d, ofKind(err)
 }
+
+var _ backend.HostPinner = (*Provider)(nil)
+
+// PinHost implements backend.HostPinner.
+func (p *Provider) PinHost(memory []byte) error {
+	err := p.options.pins.add(memory)
+	if errors.Is(err, errNoneOpen) {
+		return fmt.Errorf("%w to pin %d bytes of host memory: %s", err, len(memory), p.cards())
+	}
+	return err
+}
+
+// cards names all cards, for an error.
+func (p *Provider) cards() string {
+	d, err := driver.Open()
+	if err != nil {
+		return err.Error()
+	}
+	devices, err := d.Devices()
+	if err != nil {
+		return err.Error()
+	}
+	names := make([]string, len(devices))
+	for i, dev := range devices {
+		names[i] = dev.String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// UnpinHost implements backend.HostPinner.
+func (p *Provider) UnpinHost(first *byte) error { return p.options.pins.remove(first) }

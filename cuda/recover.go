@@ -29,7 +29,7 @@ func (d *device) withRecovery(ctx context.Context, again func() bool, do func() 
 		return errors.Join(err, failed)
 	}
 	if !again() {
-		return fmt.Errorf("%w; %s has been reset, try again", err, named(d.card))
+		return fmt.Errorf("%w; %s has been reset, try again", err, d.card.String())
 	}
 	d.retries.Add(1)
 	return d.judged(do())
@@ -77,7 +77,7 @@ func (d *device) recover(ctx context.Context) error {
 		}
 		old := d.current.Load()
 		if err := d.jobs.Lost(); errors.Is(err, sched.ErrHung) {
-			old.hangs.Store(true)
+			old.pins.hangs.Store(true)
 			gone := hungError(d.card, err)
 			d.gone.Store(gone)
 			return nil, gone
@@ -85,7 +85,7 @@ func (d *device) recover(ctx context.Context) error {
 		// Its errors tell of the loss again, which is known.
 		_ = old.close()
 		if !old.context.Closed() {
-			return nil, fmt.Errorf("cuda: the driver does not destroy the lost context of %s", named(d.card))
+			return nil, fmt.Errorf("cuda: the driver does not destroy the lost context of %s", d.card.String())
 		}
 		d.lost.add(old.lanes)
 		// Before the new context, which may need what the old one held.

@@ -84,9 +84,9 @@ func (o Options) plansWithWhatIsFree(card *driver.Device) bool {
 // It refuses where that leaves nothing to work with.
 func (o Options) jobBudget(card *driver.Device, fixed uint64) (uint64, error) {
 	given := o.budget(card.Bytes)
-	of, text := given, fmt.Sprintf("%d bytes on %s", given, named(card))
+	of, text := given, fmt.Sprintf("%d bytes on %s", given, card.String())
 	if given == 0 {
-		of, text = card.Bytes, fmt.Sprintf("all the %d bytes of %s", card.Bytes, named(card))
+		of, text = card.Bytes, fmt.Sprintf("all the %d bytes of %s", card.Bytes, card.String())
 	}
 	left := of - min(of, fixed)
 	if given == 0 {
@@ -145,7 +145,7 @@ func (d *device) withMemory(ctx context.Context, again func() bool, do func() er
 		}
 		if time.Since(begin) >= d.options.MemoryWait || !again() {
 			return fmt.Errorf("%w; the budget of %s is %d bytes, and the job may wait %v",
-				err, named(d.card), d.Stats().BudgetBytes, d.options.MemoryWait)
+				err, d.card.String(), d.Stats().BudgetBytes, d.options.MemoryWait)
 		}
 		if failed := d.jobs.Trim(); failed != nil {
 			return errors.Join(err, failed)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
@@ -52,46 +50,15 @@ type session struct {
 	local   uint64           // bytes of local memory reserved for a thread
 	results resultPool
 	stamps  stamps
-	unpins  lateThread // takes back what hostPoints has registered
 	host    *hostPins
-	pinning *pinning // of host; nil until pin
-	ending  bool     // guarded by pinnedPoints.mu; see pinnedBy
+	pins    *registrar // of host, and of points of sets
 
 	planted func(step string) // Options.planted
 
 	budget uint64        // bytes that may be mapped for jobs and sets
 	kept   func() uint64 // bytes that lost contexts of the card still hold
-	hangs  atomic.Bool   // work does not end: nothing is given back any more
 
 	tables map[uint32]*tableSet // by logarithm of the domain; belongs to the compute turn
-}
-
-// lateThread is a thread of a context that is made at its first use, for calls
-// that no other thread has time for.
-type lateThread struct {
-	mu     sync.Mutex
-	thread *driver.Thread // guarded by mu
-}
-
-func (l *lateThread) do(c *driver.Context, f func(*driver.Bound) error) error {
-	t, err := l.of(c)
-	if err != nil {
-		return err
-	}
-	return t.Do(f)
-}
-
-func (l *lateThread) of(c *driver.Context) (*driver.Thread, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.thread == nil {
-		t, err := c.NewThread()
-		if err != nil {
-			return nil, err
-		}
-		l.thread = t
-	}
-	return l.thread, nil
 }
 
 // tableSet is the twiddles of one domain.
@@ -109,7 +76,7 @@ func newSession(card *driver.Device, images *image.Set, options Options) (*sessi
 	if err != nil {
 		return nil, err
 	}
-	s := &session{lanes: l, host: options.pins, planted: options.planted, tables: map[uint32]*tableSet{}}
+	s := &session{lanes: l, host: options.pins, pins: &registrar{context: l.context}, planted: options.planted, tables: map[uint32]*tableSet{}}
 	if err := l.watch.Do(func(b *driver.Bound) error { return s.fill(b, images) }); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -150,7 +117,7 @@ func (s *session) fill(b *driver.Bound, images *image.Set) (err error) {
 func (s *session) pin(options Options) error {
 	err := s.watch.Do(func(b *driver.Bound) error { return s.pinBuffers(b, options) })
 	if err == nil {
-		s.pinning = s.host.attach(s.context)
+		s.host.attach(s.pins)
 	}
 	return err
 }
@@ -206,14 +173,14 @@ func (h *holding) tablesFor(ctx context.Context, logSize uint32) (launch.Tables,
 // is mapped any more, and no job runs. It goes on after errors: a lost context
 // refuses most calls. What the driver refuses stays for another call.
 func (s *session) close() (failed error) {
-	pinned := pinnedBy(s)
+	pinned := pinnedBy(s.pins)
 	// Also if something panics: the jobs of other cards wait for this.
 	defer func() { failed = errors.Join(failed, takenBack(pinned)) }()
 	err := s.watch.Do(func(b *driver.Bound) error { return s.release(b, pinned) })
 	if errors.Is(err, driver.ErrClosed) {
 		err = nil
 	}
-	err = errors.Join(err, s.host.detach(s.pinning), s.lanes.close())
+	err = errors.Join(err, s.host.detach(s.pins), s.lanes.close())
 	if s.context.Closed() {
 		// Not before: what a lost context does not unpin ends with it.
 		s.host.repin()

@@ -41,7 +41,7 @@ type stamps struct {
 
 	// What a timeline asks takes up to a millisecond, for which a poll under the
 	// memory lock would have to wait.
-	thread lateThread
+	thread driver.LateThread
 }
 
 // epoch is an event and when it happened on the host's clock.
@@ -87,7 +87,7 @@ func (s *session) measure(partition *timeline.Partition) *spans {
 	sched.MayWait("the device's clock")
 	card := s.context.Device()
 	m := &spans{partition: partition, stamps: &s.stamps, device: timeline.DeviceOf(backend.CUDA, card.Ordinal, card.Name)}
-	err := s.stamps.thread.do(s.context, func(b *driver.Bound) (err error) {
+	err := s.stamps.thread.Do(s.context, func(b *driver.Bound) (err error) {
 		m.epoch, err = s.stamps.epochNow(b)
 		return err
 	})
@@ -279,7 +279,7 @@ func (h *holding) reportSpans() {
 	}
 	sched.MayWait("the job's time stamps")
 	// What fails here has been noticed by the job.
-	_ = h.stamps.thread.do(h.context, h.spans.report)
+	_ = h.stamps.thread.Do(h.context, h.spans.report)
 }
 
 // release gives all events back; nothing is recorded any more. What the driver

@@ -30,7 +30,7 @@ func (d *device) Stats() backend.Stats {
 	counts.FencedBytes = u.Fenced
 	counts.SetBytes = u.Sets
 	counts.PinnedBytes = d.current.Load().pinned()
-	counts.HostSetBytes = bytesPinnedBy(d.current.Load())
+	counts.HostSetBytes = bytesPinnedBy(d.current.Load().pins)
 	return counts
 }
 
@@ -39,5 +39,5 @@ func (s *session) pinned() uint64 {
 	slots := len(s.uploads.Slots) + len(s.loads.Slots) + len(s.tiles.Slots)
 	s.results.mu.Lock()
 	defer s.results.mu.Unlock()
-	return uint64(slots)*staging.SlotBytes + uint64(len(s.results.all))*plan.MaxResultBytes + s.pinning.pinned()
+	return uint64(slots)*staging.SlotBytes + uint64(len(s.results.all))*plan.MaxResultBytes + s.pins.pinned()
 }

@@ -186,6 +186,9 @@ func (d *Driver) Simulated() bool { return d.fn.SimNote != nil }
 
 func versionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
+// String is what messages call a device.
+func (dev *Device) String() string { return fmt.Sprintf("gpu%d %s", dev.Ordinal, dev.Name) }
+
 // Device is one card as the driver numbers it, after CUDA_VISIBLE_DEVICES.
 type Device struct {
 	d       *Driver
