@@ -169,11 +169,7 @@ func TestALostCardTakesNoRegistrationFromAnother(t *testing.T) {
 				_, err := sums(t.Context(), first, p)
 				lost <- err
 			}()
-			require.Eventually(t, func() bool {
-				pinnedPoints.mu.Lock()
-				defer pinnedPoints.mu.Unlock()
-				return old.pins.ending
-			}, time.Minute, time.Millisecond)
+			require.Eventually(t, old.pins.isEnding, time.Minute, time.Millisecond)
 			var others sync.WaitGroup
 			for range 2 {
 				others.Go(func() {

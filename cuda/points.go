@@ -304,6 +304,28 @@ func bytesPinnedBy(s *registrar) (n uint64) {
 	return n
 }
 
+// isEnding reports whether pinnedBy has begun.
+func (r *registrar) isEnding() bool {
+	pinnedPoints.mu.Lock()
+	defer pinnedPoints.mu.Unlock()
+	return r.ending
+}
+
+// isBusy reports whether the points of p are being registered or unregistered.
+func isBusy(p *srs.Params) bool {
+	pinnedPoints.mu.Lock()
+	defer pinnedPoints.mu.Unlock()
+	h := pinnedPoints.sets[p]
+	return h != nil && h.busy
+}
+
+// setsKept is how many sets' points somebody holds or has registered.
+func setsKept() int {
+	pinnedPoints.mu.Lock()
+	defer pinnedPoints.mu.Unlock()
+	return len(pinnedPoints.sets)
+}
+
 // takenBack ends what pinnedBy has begun. What the driver has refused to take
 // back goes with the context: the next one to register the memory finds out.
 func takenBack(mine []*hostPoints) error {
