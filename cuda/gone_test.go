@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -134,7 +135,7 @@ func TestHostMemoryWhenTheCardIsGone(t *testing.T) {
 	requireGone(t, err, launchFailed)
 	memory[0], memory[len(memory)-1] = 1, 2
 	other := make([]byte, 1<<12)
-	require.ErrorIs(t, provider.PinHost(other), errNoneOpen)
+	require.ErrorIs(t, provider.PinHost(other), registered.ErrNoneOpen)
 	for _, m := range [][]byte{memory, other} {
 		assert.NoError(t, provider.UnpinHost(&m[0]))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -93,7 +94,7 @@ func TestOpeningInVainPinsNothing(t *testing.T) {
 			sim.Seize(0, cardBytes-left)
 			provider := NewProvider(o)
 			memory := make([]byte, 1<<16)
-			require.ErrorIs(t, provider.PinHost(memory), errNoneOpen)
+			require.ErrorIs(t, provider.PinHost(memory), registered.ErrNoneOpen)
 			_, err := provider.Open(0)
 			var busy *backend.BusyError
 			require.ErrorAs(t, err, &busy)
@@ -133,7 +134,7 @@ func TestHostMemoryThatNoCardPins(t *testing.T) {
 	}
 	other := make([]byte, len(memory))
 	err := provider.PinHost(other)
-	require.ErrorIs(t, err, errNoneOpen)
+	require.ErrorIs(t, err, registered.ErrNoneOpen)
 	requireNamed(err)
 	for _, m := range [][]byte{memory, other} {
 		require.NoError(t, provider.UnpinHost(&m[0]))
@@ -169,7 +170,7 @@ func TestALostCardTakesNoRegistrationFromAnother(t *testing.T) {
 				_, err := sums(t.Context(), first, p)
 				lost <- err
 			}()
-			require.Eventually(t, old.pins.isEnding, time.Minute, time.Millisecond)
+			require.Eventually(t, old.pins.IsEnding, time.Minute, time.Millisecond)
 			var others sync.WaitGroup
 			for range 2 {
 				others.Go(func() {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
 )
@@ -18,29 +19,29 @@ import (
 // itself, is being registered, which lasts as long as the test wants.
 func TestDroppingASetWaitsForNoRegistration(t *testing.T) {
 	needsFaults(t)
-	registered, coming := makeProven(t, synth.Dense(60, 3), 1), makeProven(t, synth.Dense(60, 4), 1)
-	d, sim := open(t, streamingOptions(t, registered, coming), cudasim.Config{})
+	listed, coming := makeProven(t, synth.Dense(60, 3), 1), makeProven(t, synth.Dense(60, 4), 1)
+	d, sim := open(t, streamingOptions(t, listed, coming), cudasim.Config{})
 	pinned := sim.Report().Live.Pinned
-	got, err := sums(t.Context(), d, registered)
+	got, err := sums(t.Context(), d, listed)
 	require.NoError(t, err)
-	registered.check(t, got)
+	listed.check(t, got)
 
 	// What registers is kept busy.
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	var busy sync.WaitGroup
 	busy.Go(func() {
 		pins := d.current.Load().pins
-		assert.NoError(t, pins.pins.Do(pins.context, func(*driver.Bound) error {
+		assert.NoError(t, pins.Points.Do(pins.Context, func(*driver.Bound) error {
 			close(begun)
 			<-goOn
 			return nil
 		}))
 	})
 	<-begun
-	got, err = sums(t.Context(), d, registered)
+	got, err = sums(t.Context(), d, listed)
 	require.NoError(t, err, "a job whose set is registered")
-	registered.check(t, got)
-	d.Drop(registered.params)
+	listed.check(t, got)
+	d.Drop(listed.params)
 	assert.Equal(t, pinned, sim.Report().Live.Pinned, "unpinned when Drop returns")
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -49,13 +50,13 @@ func TestDroppingASetWaitsForNoRegistration(t *testing.T) {
 		_, err := sums(ctx, d, coming)
 		job <- err
 	}()
-	require.Eventually(t, func() bool { return isBusy(coming.params) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return registered.IsBusy(coming.params) }, time.Minute, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-job, context.Canceled)
 	d.Drop(coming.params)
-	require.True(t, isBusy(coming.params), "still to be registered")
+	require.True(t, registered.IsBusy(coming.params), "still to be registered")
 	close(goOn)
 	busy.Wait()
-	require.Eventually(t, func() bool { return setsKept() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return registered.SetsKept() == 0 }, time.Minute, time.Millisecond)
 	assert.Equal(t, pinned, sim.Report().Live.Pinned, "given back by who registered it")
 }

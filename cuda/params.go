@@ -8,6 +8,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
+	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/launch"
@@ -25,7 +26,7 @@ type cardSet struct {
 	token   chan struct{} // held by the goroutine that loads
 	checked bool          // belongs to the holder of token: all points were valid
 
-	onHost *hostPoints // guarded by device.mu; nil until a job has to stream it
+	onHost *registered.Points // guarded by device.mu; nil until a job has to stream it
 }
 
 // setFor finds or makes the record of p. It fails with *vram.TooLargeError if
@@ -142,7 +143,7 @@ func (d *device) load(ctx context.Context, r *cardSet) error {
 //
 // The set's host copy, which takes as much host memory as the set has bytes, is
 // made only when a job would otherwise push another set out that is in use.
-func (d *device) needOf(ctx context.Context, r *cardSet) (need vram.Need, points *hostPoints, done func(), err error) {
+func (d *device) needOf(ctx context.Context, r *cardSet) (need vram.Need, points *registered.Points, done func(), err error) {
 	need, done = r.Need(r.set), func() {}
 	if r.Streaming == nil {
 		return need, nil, done, nil
@@ -159,19 +160,19 @@ func (d *device) needOf(ctx context.Context, r *cardSet) (need vram.Need, points
 }
 
 // stream makes r's points readable from host memory, until done is called.
-func (d *device) stream(ctx context.Context, r *cardSet) (points *hostPoints, done func(), err error) {
+func (d *device) stream(ctx context.Context, r *cardSet) (points *registered.Points, done func(), err error) {
 	if err := d.keepOnHost(r); err != nil {
 		return nil, nil, err
 	}
 	// A hold of the task's own: the set may be dropped meanwhile.
-	points, err = holdPoints(r.params)
+	points, err = registered.Acquire(r.params)
 	if err != nil {
 		return nil, nil, err
 	}
 	session := d.current.Load()
-	reading, err := points.read(ctx, session.pins)
+	reading, err := points.Read(ctx, session.pins)
 	if err != nil {
-		err = errors.Join(err, points.letGo())
+		err = errors.Join(err, points.Release())
 		if d.current.Load() == session && !errors.Is(err, driver.ErrClosed) {
 			return nil, nil, d.jobs.Noted(lost(err))
 		}
@@ -181,7 +182,7 @@ func (d *device) stream(ctx context.Context, r *cardSet) (points *hostPoints, do
 	return points, func() {
 		reading()
 		// What the driver refuses to unpin goes with the context.
-		_ = points.letGo()
+		_ = points.Release()
 	}, nil
 }
 
@@ -193,14 +194,14 @@ func (d *device) keepOnHost(r *cardSet) error {
 		return nil
 	}
 	var err error
-	r.onHost, err = holdPoints(r.params)
+	r.onHost, err = registered.Acquire(r.params)
 	return err
 }
 
 func (d *device) isOnHost(r *cardSet) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return r.onHost != nil && r.onHost.isPinned()
+	return r.onHost != nil && r.onHost.IsRegistered()
 }
 
 // letGo ends keepOnHost.
@@ -210,7 +211,7 @@ func (d *device) letGo(r *cardSet) {
 	r.onHost = nil
 	d.mu.Unlock()
 	if points != nil {
-		_ = points.letGo() // as in stream
+		_ = points.Release() // as in stream
 	}
 }
 

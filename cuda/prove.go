@@ -10,6 +10,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
+	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
@@ -75,7 +76,7 @@ type job struct {
 	list     *staging.DenseList
 	filling  *filling // if the job loads the set
 
-	onHost *hostPoints                         // if the job may stream the set: readable until it has ended
+	onHost *registered.Points                  // if the job may stream the set: readable until it has ended
 	hostAt [len(plan.AllSections)]launch.Range // of a job that streams: where kernels find the sections
 
 	forked bool           // side streams may run; belongs to the compute turn
@@ -173,7 +174,7 @@ func (j *job) upload(ctx context.Context) (err error) {
 	}
 	if j.plan.Streams {
 		j.device.streamed.Add(1)
-		if j.hostAt, err = j.onHost.addresses(j.pins); err != nil {
+		if j.hostAt, err = j.onHost.Addresses(j.pins); err != nil {
 			return lost(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
+	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/sentinel"
@@ -52,9 +53,9 @@ type Options struct {
 	// decide.
 	ListScalars int
 
-	chunkBytes uint64    // in which memory is mapped; 0 is sched.ChunkBytes
-	tilePoints uint32    // of h in a tile, where a set is streamed; 0 lets the plan decide
-	pins       *hostPins // of the provider; nil: none
+	chunkBytes uint64             // in which memory is mapped; 0 is sched.ChunkBytes
+	tilePoints uint32             // of h in a tile, where a set is streamed; 0 lets the plan decide
+	pins       *registered.Memory // of the provider; nil: none
 
 	// planted is called at each step of a job, for tests that let one panic; nil:
 	// nothing is.
@@ -100,7 +101,7 @@ var _ backend.Provider = (*Provider)(nil)
 
 // NewProvider makes a provider; it looks for no driver yet.
 func NewProvider(o Options) *Provider {
-	o.pins = newHostPins()
+	o.pins = registered.NewMemory()
 	return &Provider{o}
 }
 
@@ -174,8 +175,8 @@ var _ backend.HostPinner = (*Provider)(nil)
 
 // PinHost implements backend.HostPinner.
 func (p *Provider) PinHost(memory []byte) error {
-	err := p.options.pins.add(memory)
-	if errors.Is(err, errNoneOpen) {
+	err := p.options.pins.Add(memory)
+	if errors.Is(err, registered.ErrNoneOpen) {
 		return fmt.Errorf("%w to pin %d bytes of host memory: %s", err, len(memory), p.cards())
 	}
 	return err
@@ -199,4 +200,4 @@ func (p *Provider) cards() string {
 }
 
 // UnpinHost implements backend.HostPinner.
-func (p *Provider) UnpinHost(first *byte) error { return p.options.pins.remove(first) }
+func (p *Provider) UnpinHost(first *byte) error { return p.options.pins.Remove(first) }

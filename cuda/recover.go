@@ -77,7 +77,7 @@ func (d *device) recover(ctx context.Context) error {
 		}
 		old := d.current.Load()
 		if err := d.jobs.Lost(); errors.Is(err, sched.ErrHung) {
-			old.pins.hangs.Store(true)
+			old.pins.Hangs.Store(true)
 			gone := hungError(d.card, err)
 			d.gone.Store(gone)
 			return nil, gone

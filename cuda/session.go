@@ -7,6 +7,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -50,8 +51,8 @@ type session struct {
 	local   uint64           // bytes of local memory reserved for a thread
 	results resultPool
 	stamps  stamps
-	host    *hostPins
-	pins    *registrar // of host, and of points of sets
+	host    *registered.Memory
+	pins    *registered.Registrar // of host, and of points of sets
 
 	planted func(step string) // Options.planted
 
@@ -76,7 +77,7 @@ func newSession(card *driver.Device, images *image.Set, options Options) (*sessi
 	if err != nil {
 		return nil, err
 	}
-	s := &session{lanes: l, host: options.pins, pins: &registrar{context: l.context}, planted: options.planted, tables: map[uint32]*tableSet{}}
+	s := &session{lanes: l, host: options.pins, pins: &registered.Registrar{Context: l.context}, planted: options.planted, tables: map[uint32]*tableSet{}}
 	if err := l.watch.Do(func(b *driver.Bound) error { return s.fill(b, images) }); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -117,7 +118,7 @@ func (s *session) fill(b *driver.Bound, images *image.Set) (err error) {
 func (s *session) pin(options Options) error {
 	err := s.watch.Do(func(b *driver.Bound) error { return s.pinBuffers(b, options) })
 	if err == nil {
-		s.host.attach(s.pins)
+		s.host.Enter(s.pins)
 	}
 	return err
 }
@@ -173,26 +174,26 @@ func (h *holding) tablesFor(ctx context.Context, logSize uint32) (launch.Tables,
 // is mapped any more, and no job runs. It goes on after errors: a lost context
 // refuses most calls. What the driver refuses stays for another call.
 func (s *session) close() (failed error) {
-	pinned := pinnedBy(s.pins)
+	pinned := registered.BeginUnregister(s.pins)
 	// Also if something panics: the jobs of other cards wait for this.
-	defer func() { failed = errors.Join(failed, takenBack(pinned)) }()
+	defer func() { failed = errors.Join(failed, registered.EndUnregister(pinned)) }()
 	err := s.watch.Do(func(b *driver.Bound) error { return s.release(b, pinned) })
 	if errors.Is(err, driver.ErrClosed) {
 		err = nil
 	}
-	err = errors.Join(err, s.host.detach(s.pins), s.lanes.close())
+	err = errors.Join(err, s.host.Leave(s.pins), s.lanes.close())
 	if s.context.Closed() {
 		// Not before: what a lost context does not unpin ends with it.
-		s.host.repin()
+		s.host.RegisterRest()
 	}
 	return err
 }
 
 // release is close for all that needs the context current.
-func (s *session) release(b *driver.Bound, pinned []*hostPoints) error {
+func (s *session) release(b *driver.Bound, pinned []*registered.Points) error {
 	failed := b.SynchronizeDeviceWide()
 	for _, h := range pinned {
-		failed = errors.Join(failed, h.unpin(b))
+		failed = errors.Join(failed, h.Unregister(b))
 	}
 	for _, r := range []*staging.Ring{s.uploads, s.loads, s.tiles} {
 		if r != nil {

@@ -153,7 +153,7 @@ func TestNothingWaitsForTheDevicesClock(t *testing.T) {
 	sim.Fault(cudasim.Fault{Call: "cuEventQuery", Code: notReady})
 	compared, begun := make(chan error, 1), sim.Report().Calls["cuEventQuery"]
 	go func() {
-		compared <- s.stamps.thread.do(s.context, func(b *driver.Bound) error {
+		compared <- s.stamps.thread.Do(s.context, func(b *driver.Bound) error {
 			_, err := s.stamps.epochNow(b)
 			return err
 		})
@@ -174,7 +174,7 @@ func TestNothingWaitsForTheDevicesClock(t *testing.T) {
 
 	epochWait = 0
 	sim.Fault(cudasim.Fault{Call: "cuEventQuery", Code: notReady})
-	require.NoError(t, s.stamps.thread.do(s.context, func(b *driver.Bound) error {
+	require.NoError(t, s.stamps.thread.Do(s.context, func(b *driver.Bound) error {
 		s.stamps.epochs[0].at = time.Time{} // too old
 		_, err := s.stamps.epochNow(b)
 		assert.ErrorIs(t, err, errClock, "nor does the comparison wait for ever")

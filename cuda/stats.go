@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
+	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 )
@@ -30,7 +31,7 @@ func (d *device) Stats() backend.Stats {
 	counts.FencedBytes = u.Fenced
 	counts.SetBytes = u.Sets
 	counts.PinnedBytes = d.current.Load().pinned()
-	counts.HostSetBytes = bytesPinnedBy(d.current.Load().pins)
+	counts.HostSetBytes = registered.PointBytes(d.current.Load().pins)
 	return counts
 }
 
@@ -39,5 +40,5 @@ func (s *session) pinned() uint64 {
 	slots := len(s.uploads.Slots) + len(s.loads.Slots) + len(s.tiles.Slots)
 	s.results.mu.Lock()
 	defer s.results.mu.Unlock()
-	return uint64(slots)*staging.SlotBytes + uint64(len(s.results.all))*plan.MaxResultBytes + s.pins.pinned()
+	return uint64(slots)*staging.SlotBytes + uint64(len(s.results.all))*plan.MaxResultBytes + s.pins.MemoryBytes()
 }

@@ -36,7 +36,7 @@ type tileFeed struct {
 func (j *job) sumTiles(ctx context.Context) error {
 	sum, scratch := j.plan.Sums[srs.SectionH], j.scratch(srs.SectionH)
 	h := j.block(plan.BlockA).Slice(0, launch.FrBytes<<j.logSize)
-	feed := &tileFeed{job: j, points: j.onHost.sections[srs.SectionH], n: min(j.plan.Count(srs.SectionH), 1<<j.logSize)}
+	feed := &tileFeed{job: j, points: j.onHost.Sections[srs.SectionH], n: min(j.plan.Count(srs.SectionH), 1<<j.logSize)}
 	if feed.n == 0 {
 		return j.handOn(plan.BlockA)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
+	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/internal/circuits/gv"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
@@ -265,7 +266,7 @@ func TestHostMemoryThatStaysPinned(t *testing.T) {
 	d.Drop(p.params)
 	require.NoError(t, d.Close())
 	require.NoError(t, p.params.Release())
-	assert.Zero(t, setsKept())
+	assert.Zero(t, registered.SetsKept())
 }
 
 // TestHostMemoryThatAnotherContextHasPinned finds a section registered already:

@@ -1,4 +1,4 @@
-package cuda
+package registered
 
 import (
 	"context"
@@ -14,41 +14,41 @@ import (
 	"github.com/libcuzk/libcuzk/engine/srs"
 )
 
-// TestAnEndingSessionGetsNoMoreReaders: else jobs of another card that overlap
-// would keep it from ending, and what it registers would end with its context.
-func TestAnEndingSessionGetsNoMoreReaders(t *testing.T) {
+// TestAnEndingContextGetsNoMoreReaders: else overlapping partitions of another
+// device would keep it from ending, and later readers would lose the memory.
+func TestAnEndingContextGetsNoMoreReaders(t *testing.T) {
 	params, err := srs.New(&groth16.VerifyingKey{IC: make([]bls.G1Affine, 1)},
 		&srs.Points{A: make([]bls.G1Affine, 1), Paged: true})
 	require.NoError(t, err)
-	h, err := holdPoints(params)
+	h, err := Acquire(params)
 	require.NoError(t, err)
 	require.NoError(t, params.Release())
 
-	ending, other := &registrar{}, &registrar{}
-	h.sections, err = params.Sections(t.Context())
+	ending, other := &Registrar{}, &Registrar{}
+	h.Sections, err = params.Sections(t.Context())
 	require.NoError(t, err)
-	h.by, h.pinned[srs.SectionA] = ending, true
-	done, err := h.read(t.Context(), other)
+	h.by, h.registered[srs.SectionA] = ending, true
+	done, err := h.Read(t.Context(), other)
 	require.NoError(t, err)
 
-	taken := make(chan []*hostPoints, 1)
-	go func() { taken <- pinnedBy(ending) }()
+	taken := make(chan []*Points, 1)
+	go func() { taken <- BeginUnregister(ending) }()
 	require.Eventually(t, func() bool {
-		pinnedPoints.mu.Lock()
-		defer pinnedPoints.mu.Unlock()
+		registry.mu.Lock()
+		defer registry.mu.Unlock()
 		return ending.ending
 	}, time.Minute, time.Millisecond)
 	soon, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer stop()
-	_, err = h.read(soon, other)
+	_, err = h.Read(soon, other)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	done()
 	mine := <-taken
-	require.Equal(t, []*hostPoints{h}, mine)
-	require.NoError(t, takenBack(mine))
-	_, err = h.read(t.Context(), ending)
+	require.Equal(t, []*Points{h}, mine)
+	require.NoError(t, EndUnregister(mine))
+	_, err = h.Read(t.Context(), ending)
 	require.ErrorIs(t, err, driver.ErrClosed)
-	require.NoError(t, h.letGo())
+	require.NoError(t, h.Release())
 	assert.ErrorIs(t, params.Release(), srs.ErrReleased)
 }
