@@ -90,7 +90,7 @@ func (s *session) Map(offset, bytes uint64) error {
 	kept := s.kept()
 	if mapped := s.mappedBytes(); kept > 0 && mapped+kept+bytes > s.budget {
 		return fmt.Errorf("%w: %d bytes more than the %d that are mapped; of the budget of %d bytes for jobs, a lost context of %s holds %d that the driver does not take back",
-			sched.ErrNoMemory, bytes, mapped, s.budget, named(s.context.Device()), kept)
+			sched.ErrNoMemory, bytes, mapped, s.budget, s.context.Device().String(), kept)
 	}
 	return s.lanes.Map(offset, bytes)
 }

@@ -209,7 +209,7 @@ func (h *Points) register(by *Registrar) error {
 	})
 	if err != nil && !driver.Lost(err) {
 		err = fmt.Errorf("cuda: %s: pinning %d bytes of host memory for parameters %s, which do not fit the memory budget beside a job: %w: %w "+
-			"(raise CUZK_VRAM_BUDGET so that they stay on the card, or let the process lock that much memory)",
+			"(raise CUZK_VRAM_BUDGET so that they stay on the GPU, or let the process lock that much memory)",
 			by.Context.Device().String(), h.params.PointBytes(), h.params.Name(), srs.ErrMemory, err)
 	}
 	registry.mu.Lock()
@@ -265,7 +265,7 @@ func (h *Points) Addresses(s *Registrar) (at [len(plan.AllSections)]launch.Range
 }
 
 // BeginUnregister begins to take back what the context of s has registered: it waits
-// until no job of any card reads it, and keeps new ones waiting until EndUnregister.
+// until no partition of any device reads it, and keeps new ones waiting until EndUnregister.
 // From now on s registers nothing more.
 func BeginUnregister(s *Registrar) (mine []*Points) {
 	sched.MayWait("readers of registered host memory")
