@@ -1,17 +1,25 @@
 /*
- * Two locks, three turns and fences on one device. docs/two-locks.md has the
- * argument and the words; internal/sched and internal/vram are the code.
+ * Two locks, three turns, fences and the loading of a parameter set on one
+ * device. docs/two-locks.md has the argument and the words; internal/sched and
+ * internal/vram are the code. loads.pml has what this model cannot have: jobs
+ * without end, two sets, and that no load and no job is kept out for ever.
  *
- * WORKERS workers take jobs in any order (which covers every priority and
- * every way of ageing) and carry each through claim, upload, compute and
- * finish. VRAM is BLOCKS blocks. A big job claims three (a and b are copied,
- * c is computed) and streams its points in PIECES tiles; a small job claims
- * one; a set job claims one and pins the parameter set, which lies in the last
- * block until it is evicted, or streams it in one tile. Up to CANCELS jobs are
- * cancelled or fail, during any wait and between any two steps. With LOSS the
- * device is lost once, at any time, and made anew when its jobs have left.
- * With TRIM idle memory is given back at any time; with LOADS the set is
- * brought back in the background.
+ * WORKERS workers take partitions in any order (which covers every priority
+ * and every way of ageing) and carry each through claim, upload, compute and
+ * finish. VRAM is BLOCKS blocks. A big partition claims three (a and b are
+ * copied, c is computed) and streams its points in PIECES tiles; a small one
+ * claims one; a set partition claims one and pins the parameter set, which
+ * lies in the last block, or streams it in one tile if it is away; a must
+ * partition likewise, but it cannot stream: it stays in the queue until the set
+ * is loaded, and goes back there if the set is evicted before its claim. The
+ * set is away at first with AWAY. Up to CANCELS partitions are cancelled or
+ * fail, or loads fail, during any wait and between any two steps. With LOSS
+ * the device is lost once, at any time, and made anew when its tickets and its
+ * load have left. With TRIM idle memory is given back at any time.
+ *
+ * The load is a process of its own. It begins when a must partition waits for
+ * the set, or, KEPT times, for set partitions that stream. It fills the set in
+ * LOADPIECES copies on a stream of its own, through a pinned buffer of its own.
  *
  * The device runs two streams of copies and one of kernels, each in order. A
  * fence has passed as soon as the ticket has handed the block on and none of
@@ -21,8 +29,8 @@
  * and has no work left there, and that the block has memory.
  *
  * All waits are guards and nothing polls, so every run is finite: that there
- * is no invalid end state means that every job ends. MUTANT breaks one rule;
- * run.sh knows in which way each has to fail.
+ * is no invalid end state means that every partition ends. MUTANT breaks one
+ * rule; run.sh knows in which way each has to fail.
  */
 
 #ifndef WORKERS
@@ -55,9 +63,22 @@
 #ifndef TRIM
 #define TRIM 0
 #endif
-#ifndef LOADS
-#define LOADS 0
+#ifndef MUST
+#define MUST 0 /* partitions that need the set and cannot stream */
 #endif
+#ifndef KEPT
+#define KEPT 0 /* loads that nobody waits for */
+#endif
+#ifndef AWAY
+#define AWAY 0 /* 1: the set is not in VRAM at first */
+#endif
+#ifndef LOADPIECES
+#define LOADPIECES 2
+#endif
+#ifndef PATIENCE
+#define PATIENCE 1 /* claims past a load without a place before no ticket is drawn */
+#endif
+#define LOADS (MUST + KEPT > 0)
 #ifndef MUTANT
 #define MUTANT 0
 #endif
@@ -75,8 +96,18 @@
 #define EVICTS_PINNED     11 /* eviction looks at no pins */
 #define TRIMS_UNFENCED    12 /* memory is given back before the fences have passed */
 #define TURNS_OUT_OF_ORDER 13 /* jobs compute in the order in which they are ready */
+#define LOAD_IN_UPLOAD_TURN 14 /* a load has the upload turn while it waits for its place */
+#define LOAD_FREES_UNFENCED 15 /* a load that fails gives its place back without its fence */
+#define CLAIMS_HALF_LOADED 16 /* a ticket pins a set that is being loaded */
+#define LOAD_ON_UPLOAD_RING 17 /* a load fills the tickets' pinned buffer before it has a place */
+#define RESET_IGNORES_LOAD 18 /* the device is made anew while a load is under way */
+#define LOAD_UNFENCED 19 /* a load does not wait for the fences of its place */
 
-#define JOBS (BIG + SMALL + SETJOBS)
+#define JOBS (BIG + SMALL + SETJOBS + MUST)
+/* Every big partition may evict the set once under every must partition. */
+#define RETRIES (MUST * BIG)
+#define TICKETS (JOBS + RETRIES)
+#define LOADER TICKETS /* the load, where tickets are counted */
 #define SETBLOCK (BLOCKS - 1)
 #define NONE 255
 #define NOTILE 0 /* tiles count from 1 where a kernel names one */
@@ -89,11 +120,13 @@
 #define KIND_BIG 0
 #define KIND_SMALL 1
 #define KIND_SET 2
-byte waitingBig = BIG, waitingSmall = SMALL, waitingSet = SETJOBS;
+#define KIND_MUST 3
+byte waitingBig = BIG, waitingSmall = SMALL, waitingSet = SETJOBS, waitingMust = MUST;
 byte nextTicket, ended;
+byte unclaimed; /* must partitions with a ticket that may yet go back to the queue */
 byte cancelsLeft = CANCELS;
 bool lost, lossSpent;
-byte loadsLeft = LOADS;
+byte keptLeft = KEPT;
 
 /* The memory lock. A critical section without waits is one atomic step that
  * needs the lock to be free; only a mutant keeps it. The compute lock's
@@ -110,15 +143,24 @@ byte fenced[BLOCKS];        /* of a free block: tickets whose fences go with it 
 byte yielding;              /* tickets that have reached their compute turn */
 byte holds;                 /* blocks claimed and not handed on */
 byte poisoned;              /* blocks */
-byte mapped = (SETJOBS > 0 -> bitOf(SETBLOCK) : 0); /* blocks that have memory */
-bool resident = (SETJOBS > 0), loading; /* the set in SETBLOCK */
+byte mapped = (SETJOBS + MUST > 0 && !AWAY -> bitOf(SETBLOCK) : 0); /* blocks that have memory */
+bool resident = (SETJOBS + MUST > 0 && !AWAY); /* the set is in SETBLOCK */
+bool loading; /* it is on its way there */
+bool loadLeaves; /* a load that failed has given its place back, and waits for its last copy */
+bool kept; /* the load goes on when nobody waits for it */
+bool calledOff; /* it is to give its place back */
+byte yieldsTo = NONE; /* the ticket that has called it off and not claimed yet */
+bool loadTurn; /* a mutant's load has the upload turn */
+byte owed; /* must partitions that waited for the load and have not claimed yet */
+byte bypassed; /* claims past a load that waits for its place, up to PATIENCE */
+byte loadAfter; /* tickets that had SETBLOCK before the load */
 byte pins;
 byte setUsers;              /* tickets that have used the set there */
 
 /* Fences: that of ticket t on block x has the index at(t, x). */
-byte before[JOBS * BLOCKS]; /* tickets whose fences t was claimed with */
-byte had[JOBS];             /* blocks that the ticket has claimed or pinned */
-byte recorded[JOBS];        /* blocks whose fence is recorded */
+byte before[(TICKETS + 1) * BLOCKS]; /* tickets whose fences t was claimed with */
+byte had[TICKETS + 1];             /* blocks that the ticket has claimed or pinned */
+byte recorded[TICKETS + 1];        /* blocks whose fence is recorded */
 byte asSet;                 /* tickets that use SETBLOCK as the set */
 
 /* The device, and how many pieces of a ticket's work on a block are left. */
@@ -126,10 +168,12 @@ chan uploads = [PIECE_CAP] of { byte, byte };       /* ticket, block or NONE for
 byte kernelsLeft;                                   /* the stream of kernels, the next one first */
 byte kernelTicket[PIECE_CAP], kernelBlocks[PIECE_CAP], kernelTile[PIECE_CAP];
 chan tiles   = [PIECE_CAP] of { byte };             /* tile */
-byte copies[JOBS * BLOCKS], runs[JOBS * BLOCKS];
+byte loadCopies;                                    /* enqueued on the load stream */
+byte copies[(TICKETS + 1) * BLOCKS], runs[(TICKETS + 1) * BLOCKS];
 
 bool ringFilled;            /* the one pinned buffer for uploads: filled, not yet enqueued */
 bool ringBusy;              /* enqueued, its copy not done */
+bool loadRingBusy;          /* the load's own pinned buffer */
 byte tileState[TILESLOTS];  /* FREE, and so on; DESERTED: being copied for a job that has gone */
 #define FREE 0
 #define COPYING 1
@@ -141,12 +185,19 @@ byte tileState[TILESLOTS];  /* FREE, and so on; DESERTED: being copied for a job
 
 /* Whether the fences of the tickets in the set f on block x have passed. */
 #define passed1(f, x, u) (!((f) & bitOf(u)) || fencePassed(u, x))
-#if JOBS == 3
-#define allPassed(f, x) (passed1(f, x, 0) && passed1(f, x, 1) && passed1(f, x, 2))
-#elif JOBS == 4
-#define allPassed(f, x) (passed1(f, x, 0) && passed1(f, x, 1) && passed1(f, x, 2) && passed1(f, x, 3))
-#elif JOBS == 5
-#define allPassed(f, x) (passed1(f, x, 0) && passed1(f, x, 1) && passed1(f, x, 2) && passed1(f, x, 3) && passed1(f, x, 4))
+#if LOADS
+#define loadPassed(f, x) passed1(f, x, LOADER)
+#else
+#define loadPassed(f, x) true
+#endif
+#if TICKETS == 3
+#define allPassed(f, x) (loadPassed(f, x) && passed1(f, x, 0) && passed1(f, x, 1) && passed1(f, x, 2))
+#elif TICKETS == 4
+#define allPassed(f, x) (loadPassed(f, x) && passed1(f, x, 0) && passed1(f, x, 1) && passed1(f, x, 2) && passed1(f, x, 3))
+#elif TICKETS == 5
+#define allPassed(f, x) (loadPassed(f, x) && passed1(f, x, 0) && passed1(f, x, 1) && passed1(f, x, 2) && passed1(f, x, 3) && passed1(f, x, 4))
+#elif TICKETS == 6
+#define allPassed(f, x) (loadPassed(f, x) && passed1(f, x, 0) && passed1(f, x, 1) && passed1(f, x, 2) && passed1(f, x, 3) && passed1(f, x, 4) && passed1(f, x, 5))
 #endif
 
 #define claimable(x) (!(poisoned & bitOf(x)) && !((x) == SETBLOCK && (resident || loading)) \
@@ -161,7 +212,15 @@ byte tileState[TILESLOTS];  /* FREE, and so on; DESERTED: being copied for a job
 #endif
 
 #define mayEvict (resident && (MUTANT == EVICTS_PINNED || (pins == 0 && holds == 0)))
-#define canClaim(want) (claimables >= want || (mayEvict && claimables + 1 >= want))
+#define canClaim(want) (claimables >= want || (mayEvict && claimables + 1 >= want && kind != KIND_MUST))
+
+/* The gate before a ticket is drawn. While partitions wait for a load, or have
+ * waited for it and not claimed yet, no ticket is drawn that could not be
+ * granted beside it; and none at all if it has been without a place for
+ * PATIENCE claims. Partitions of the set itself pass. */
+#define protected ((loading && waitingMust > 0) || (resident && owed > 0))
+#define patient (resident || loading || waitingMust == 0 || bypassed < PATIENCE)
+#define admitted(want) (patient && (!protected || want < BLOCKS))
 
 /* A wait ends also with a cancel or the loss of the device. */
 #define interrupted (lost || cancelsLeft > 0)
@@ -239,13 +298,27 @@ inline claim(t, want) {
 	/* Never over budget: what is claimed lies in distinct blocks. */
 	assert(n == want);
 	if
-	:: kind == KIND_SET && resident ->
+	:: (kind == KIND_SET && (resident || (MUTANT == CLAIMS_HALF_LOADED && loading))) || kind == KIND_MUST ->
 		pins++;
 		asSet = asSet | bitOf(t);
 		had[t] = had[t] | bitOf(SETBLOCK);
 		pinned = true
 	:: else
+	fi;
+#if LOADS
+	if
+	:: kind == KIND_MUST -> unclaimed--; served()
+	:: else
+	fi;
+	if
+	:: yieldsTo == t -> yieldsTo = NONE
+	:: else
+	fi;
+	if
+	:: !resident && !loading && waitingMust > 0 && bypassed < PATIENCE -> bypassed++
+	:: else
 	fi
+#endif
 }
 
 /* The fence of block x covers all streams on which t has work there. Of a
@@ -292,12 +365,14 @@ inline handOnRest(t) {
 /* The compute turn comes after those of all earlier tickets, so that whatever
  * t was claimed behind has been handed on. */
 #define handedOn1(t, x, u) (!(before[at(t, x)] & bitOf(u)) || (recorded[u] & bitOf(x)))
-#if JOBS == 3
+#if TICKETS == 3
 #define handedOn(t, x) (handedOn1(t, x, 0) && handedOn1(t, x, 1) && handedOn1(t, x, 2))
-#elif JOBS == 4
+#elif TICKETS == 4
 #define handedOn(t, x) (handedOn1(t, x, 0) && handedOn1(t, x, 1) && handedOn1(t, x, 2) && handedOn1(t, x, 3))
-#elif JOBS == 5
+#elif TICKETS == 5
 #define handedOn(t, x) (handedOn1(t, x, 0) && handedOn1(t, x, 1) && handedOn1(t, x, 2) && handedOn1(t, x, 3) && handedOn1(t, x, 4))
+#elif TICKETS == 6
+#define handedOn(t, x) (handedOn1(t, x, 0) && handedOn1(t, x, 1) && handedOn1(t, x, 2) && handedOn1(t, x, 3) && handedOn1(t, x, 4) && handedOn1(t, x, 5))
 #endif
 
 /* One kernel on x, and on y unless that is NONE. */
@@ -321,7 +396,7 @@ inline launch(t, x, y, tile) {
 	: (MUTANT == NO_FENCE || allPassed(before[at(me, x)], x)))
 inline stage(x, lastOne) {
 	if
-	:: atomic { uploadDue == me && !ringFilled && !ringBusy -> ringFilled = true; filled = true }
+	:: atomic { uploadDue == me && !ringFilled && !ringBusy && !loadTurn -> ringFilled = true; filled = true }
 	:: atomic { interrupted -> interrupt() }
 	fi;
 	if
@@ -348,22 +423,43 @@ inline stage(x, lastOne) {
 #define workDone (idleOn(0) && idleOn(1) && idleOn(2) && idleOn(3) && idleOn(4))
 #endif
 
+#define mayBig (waitingBig > 0 && admitted(3))
+#define maySmall (waitingSmall > 0 && admitted(1))
+#define maySet (waitingSet > 0 && admitted(1))
+#define mayMust (waitingMust > 0 && resident)
+#define allTaken (waitingBig + waitingSmall + waitingSet + waitingMust + unclaimed == 0)
+
+/* A must partition that has waited for the load no longer does. */
+inline served() {
+	if
+	:: owes -> owes = false; owed--
+	:: else
+	fi
+}
+
 active [WORKERS] proctype Worker() {
 	byte me, kind, want, a, b, c, n, k, p;
 	byte held;
 	bool pinned, filled;
+	bool owes; /* it has waited for the load, which does not end before its claim */
 	bool fed; /* a tile that has no kernel yet */
 next:
 	/* Take a job, whichever, and draw a ticket. */
 	atomic {
 		/* Workers are alike, so the first tickets may as well go to the
 		 * first worker, the second, and so on. */
-		(!lost && nextTicket < JOBS && (nextTicket >= WORKERS || nextTicket == _pid)) || nextTicket == JOBS;
+		(!lost && (nextTicket >= WORKERS || nextTicket == _pid) && (mayBig || maySmall || maySet || mayMust)) || allTaken;
 		if
-		:: waitingBig > 0 -> waitingBig--; kind = KIND_BIG
-		:: waitingSmall > 0 -> waitingSmall--; kind = KIND_SMALL
-		:: waitingSet > 0 -> waitingSet--; kind = KIND_SET
-		:: nextTicket == JOBS -> goto leave
+		:: mayBig -> waitingBig--; kind = KIND_BIG
+		:: maySmall -> waitingSmall--; kind = KIND_SMALL
+		:: maySet -> waitingSet--; kind = KIND_SET
+		:: mayMust ->
+			waitingMust--; kind = KIND_MUST; unclaimed++;
+			if
+			:: owed > 0 -> owes = true
+			:: else
+			fi
+		:: allTaken -> goto leave
 		fi;
 		want = (kind == KIND_BIG -> 3 : 1);
 		me = nextTicket;
@@ -386,9 +482,18 @@ next:
 #if MUTANT == THIRD_BLOCK_LATE
 	want = (want == 3 -> 2 : want);
 #endif
+waitsForMemory:
 	if
-	:: atomic { claimDue == me && !memLock && canClaim(want) && !lost ->
+	:: atomic { claimDue == me && !memLock && canClaim(want) && !lost && (kind != KIND_MUST || resident) ->
 		claim(me, want); pass(claimDue, claimPassed, me) }
+#if LOADS
+	/* A load is in the way of the earliest ticket, and all others have ended. */
+	:: atomic { claimDue == me && !memLock && loading && !calledOff && holds == 0 && !canClaim(want) && !lost ->
+		calledOff = true; yieldsTo = me; goto waitsForMemory }
+	/* The set has been evicted since the ticket was drawn. */
+	:: atomic { claimDue == me && !memLock && kind == KIND_MUST && !resident && !lost ->
+		served(); unclaimed--; waitingMust++; kind = KIND_SMALL; goto out }
+#endif
 	:: atomic { interrupted -> interrupt() }
 	fi;
 #endif
@@ -434,7 +539,7 @@ next:
 		:: atomic { interrupted -> interrupt() }
 		fi;
 		p = 0
-	:: kind == KIND_SET ->
+	:: kind >= KIND_SET ->
 		if
 		:: pinned ->
 			if
@@ -473,8 +578,18 @@ next:
 	:: atomic { interrupted -> interrupt() }
 	fi;
 
-out:	/* The one way out, for every job, however far it has come. */
+out:	/* The one way out, for every ticket, however far it has come. */
 	atomic { !memLock ->
+#if LOADS
+		if
+		:: kind == KIND_MUST && had[me] == 0 -> unclaimed--; served()
+		:: else
+		fi;
+		if
+		:: yieldsTo == me -> yieldsTo = NONE
+		:: else
+		fi;
+#endif
 		if
 		:: filled -> ringFilled = false; filled = false
 		:: else
@@ -518,7 +633,7 @@ drained:
 		ended++;
 		k = 0;
 		do
-		:: k < JOBS * BLOCKS -> before[k] = before[k] & ~bitOf(me); k++
+		:: k < (TICKETS + 1) * BLOCKS -> before[k] = before[k] & ~bitOf(me); k++
 		:: else -> break
 		od;
 		k = 0;
@@ -528,6 +643,7 @@ drained:
 		od;
 		setUsers = setUsers & ~bitOf(me);
 		asSet = asSet & ~bitOf(me);
+		loadAfter = loadAfter & ~bitOf(me);
 		yielding = yielding & ~bitOf(me);
 		had[me] = 0; recorded[me] = 0;
 		want = 0; a = 0; b = 0; c = 0; n = 0; me = 0; kind = 0; p = 0; k = 0
@@ -544,13 +660,23 @@ inline check(t, x) {
 	do
 	:: i < t ->
 		if
-		:: (had[i] & bitOf(x)) && !(x == SETBLOCK && (asSet & bitOf(i)) && (asSet & bitOf(t))) ->
+		:: t == LOADER && !(loadAfter & bitOf(i)) -> skip
+		:: (t != LOADER || (loadAfter & bitOf(i))) && (had[i] & bitOf(x)) && !(x == SETBLOCK && (asSet & bitOf(i)) && (asSet & bitOf(t))) ->
 			assert((recorded[i] & bitOf(x)) && copies[at(i, x)] == 0 && runs[at(i, x)] == 0)
 		:: else
 		fi;
 		i++
 	:: else -> break
 	od;
+#if LOADS
+	/* A load had it before, unless t is among those that were there before the load. */
+	i = LOADER;
+	if
+	:: t != LOADER && x == SETBLOCK && (had[i] & bitOf(x)) && !(loadAfter & bitOf(t)) ->
+		assert((recorded[i] & bitOf(x)) && copies[at(i, x)] == 0 && runs[at(i, x)] == 0)
+	:: else
+	fi;
+#endif
 	i = 0
 }
 
@@ -576,12 +702,19 @@ end:	do
 /* A kernel waits for its tile, for the job's own copies, and for those of the
  * tickets that its blocks were claimed behind. */
 #define copied1(t, x, u) (!(before[at(t, x)] & bitOf(u)) || copies[at(u, x)] == 0)
-#if JOBS == 3
-#define copied(t, x) (copies[at(t, x)] == 0 && copied1(t, x, 0) && copied1(t, x, 1) && copied1(t, x, 2))
-#elif JOBS == 4
-#define copied(t, x) (copies[at(t, x)] == 0 && copied1(t, x, 0) && copied1(t, x, 1) && copied1(t, x, 2) && copied1(t, x, 3))
-#elif JOBS == 5
-#define copied(t, x) (copies[at(t, x)] == 0 && copied1(t, x, 0) && copied1(t, x, 1) && copied1(t, x, 2) && copied1(t, x, 3) && copied1(t, x, 4))
+#if LOADS
+#define loadCopied(t, x) copied1(t, x, LOADER)
+#else
+#define loadCopied(t, x) true
+#endif
+#if TICKETS == 3
+#define copied(t, x) (copies[at(t, x)] == 0 && loadCopied(t, x) && copied1(t, x, 0) && copied1(t, x, 1) && copied1(t, x, 2))
+#elif TICKETS == 4
+#define copied(t, x) (copies[at(t, x)] == 0 && loadCopied(t, x) && copied1(t, x, 0) && copied1(t, x, 1) && copied1(t, x, 2) && copied1(t, x, 3))
+#elif TICKETS == 5
+#define copied(t, x) (copies[at(t, x)] == 0 && loadCopied(t, x) && copied1(t, x, 0) && copied1(t, x, 1) && copied1(t, x, 2) && copied1(t, x, 3) && copied1(t, x, 4))
+#elif TICKETS == 6
+#define copied(t, x) (copies[at(t, x)] == 0 && loadCopied(t, x) && copied1(t, x, 0) && copied1(t, x, 1) && copied1(t, x, 2) && copied1(t, x, 3) && copied1(t, x, 4) && copied1(t, x, 5))
 #endif
 #define ready(t, m, x) (!(m & bitOf(x)) || copied(t, x))
 #if BLOCKS == 3
@@ -631,7 +764,7 @@ active proctype Loss() {
 	byte k;
 end:	do
 	:: atomic { !lossSpent -> lossSpent = true; lost = true }
-	:: atomic { lost && ended == nextTicket ->
+	:: atomic { lost && ended == nextTicket && ((!loading && !loadLeaves) || MUTANT == RESET_IGNORES_LOAD) ->
 		assert(holds == 0 && pins == 0 && !ringFilled);
 		do
 		:: len(uploads) > 0 -> uploads?_, _
@@ -652,11 +785,12 @@ end:	do
 		od;
 		k = 0;
 		do
-		:: k < JOBS * BLOCKS -> copies[k] = 0; runs[k] = 0; before[k] = 0; k++
+		:: k < (TICKETS + 1) * BLOCKS -> copies[k] = 0; runs[k] = 0; before[k] = 0; k++
 		:: else -> break
 		od;
 		k = 0;
 		ringBusy = false; poisoned = 0; mapped = 0; resident = false; setUsers = 0;
+		loadCopies = 0; loadRingBusy = false; owed = 0;
 		lost = false }
 	od
 }
@@ -676,21 +810,104 @@ end:	do
 #endif
 
 #if LOADS
-/* The set comes back into a block that is idle; it takes no ticket. */
-active proctype Load() {
-	byte k;
+active proctype LoadStream() {
+	byte i;
 end:	do
-	:: atomic { !memLock && !lost && loadsLeft > 0 && !resident && holder[SETBLOCK] == NONE &&
-		allPassed(fenced[SETBLOCK], SETBLOCK) ->
-		loadsLeft--;
-		loading = true;
-		mapped = mapped | bitOf(SETBLOCK) };
+	:: atomic { !lost && loadCopies > 0 ->
+		check(LOADER, SETBLOCK);
+		loadCopies--; copies[at(LOADER, SETBLOCK)]--; loadRingBusy = false }
+	od
+}
+
+/* Must partitions that wait for the set leave the queue: one is cancelled. */
+active proctype Leave() {
+end:	do
+	:: atomic { waitingMust > 0 && cancelsLeft > 0 ->
+		cancelsLeft--; waitingMust--;
+		if
+		:: owed > 0 -> owed--
+		:: else
+		fi }
+	od
+}
+
+#define roomToLoad (!lost && !resident && yieldsTo == NONE && holder[SETBLOCK] == NONE && !(poisoned & bitOf(SETBLOCK)))
+/* A load that nobody wants any more, or whose room a ticket needs, ends; and so
+ * does one of a lost device. */
+#define unwanted (lost || calledOff || (waitingMust == 0 && !kept))
+
+/* The load holds no ticket, no turn and no lock, and waits for recorded fences
+ * only. */
+active proctype Load() {
+	byte p, k;
+end:	do
+	:: true ->
+#if MUTANT == LOAD_IN_UPLOAD_TURN
+		atomic { !resident && waitingMust > 0 && !ringFilled && !ringBusy -> loadTurn = true };
+#endif
+#if MUTANT == LOAD_ON_UPLOAD_RING
+		atomic { !resident && waitingMust > 0 && !ringFilled && !ringBusy -> ringFilled = true };
+#endif
+endPlace:	atomic { !memLock && roomToLoad && (waitingMust > 0 || keptLeft > 0) ->
+			kept = (waitingMust == 0);
+			if
+			:: kept -> keptLeft--
+			:: else
+			fi;
+			loading = true;
+			mapped = mapped | bitOf(SETBLOCK);
+			before[at(LOADER, SETBLOCK)] = fenced[SETBLOCK];
+			fenced[SETBLOCK] = 0;
+			do
+			:: p < TICKETS ->
+				if
+				:: had[p] & bitOf(SETBLOCK) -> loadAfter = loadAfter | bitOf(p)
+				:: else
+				fi;
+				p++
+			:: else -> break
+			od;
+			had[LOADER] = bitOf(SETBLOCK);
+			p = LOADPIECES };
 		do
-		:: k < JOBS ->
-			atomic { assert(!(had[k] & bitOf(SETBLOCK)) || ((recorded[k] & bitOf(SETBLOCK)) && copies[at(k, SETBLOCK)] == 0 && runs[at(k, SETBLOCK)] == 0)); k++ }
-		:: k == JOBS -> break
+		:: p > 0 ->
+			if
+			:: atomic { (allPassed(before[at(LOADER, SETBLOCK)], SETBLOCK) || MUTANT == LOAD_UNFENCED) && !loadRingBusy && !unwanted ->
+				copies[at(LOADER, SETBLOCK)]++; loadCopies++; loadRingBusy = true; p-- }
+			:: atomic { unwanted -> goto fails }
+			:: atomic { cancelsLeft > 0 -> cancelsLeft--; waitingMust = 0; goto fails }
+			fi
+		:: p == 0 -> break
 		od;
-		atomic { k = 0; loading = false; resident = !lost; fenced[SETBLOCK] = (lost -> fenced[SETBLOCK] : 0) }
+		if
+		:: atomic { !memLock && copies[at(LOADER, SETBLOCK)] == 0 && !unwanted ->
+			loading = false; resident = true; had[LOADER] = 0; before[at(LOADER, SETBLOCK)] = 0; loadAfter = 0; setUsers = 0;
+			owed = waitingMust; bypassed = 0; kept = false;
+			ringFilled = (MUTANT == LOAD_ON_UPLOAD_RING -> false : ringFilled); loadTurn = false }
+		:: atomic { unwanted -> goto fails }
+		:: atomic { cancelsLeft > 0 -> cancelsLeft--; waitingMust = 0; goto fails }
+		fi;
+		goto next;
+fails:		/* Its place goes back behind its fence, to whoever claims it. */
+		atomic { !memLock ->
+			p = 0; loading = false; loadLeaves = true; kept = false; calledOff = false;
+			record(LOADER, SETBLOCK);
+			fenced[SETBLOCK] = (MUTANT == LOAD_FREES_UNFENCED -> 0 : bitOf(LOADER)) | before[at(LOADER, SETBLOCK)];
+			ringFilled = (MUTANT == LOAD_ON_UPLOAD_RING -> false : ringFilled); loadTurn = false };
+		/* Nothing that it enqueued may be running when it leaves. */
+		atomic { copies[at(LOADER, SETBLOCK)] == 0 || lost ->
+			do
+			:: k < (TICKETS + 1) * BLOCKS -> before[k] = before[k] & ~bitOf(LOADER); k++
+			:: else -> break
+			od;
+			k = 0;
+			do
+			:: k < BLOCKS -> fenced[k] = fenced[k] & ~bitOf(LOADER); k++
+			:: else -> break
+			od;
+			k = 0;
+			before[at(LOADER, SETBLOCK)] = 0; had[LOADER] = 0; recorded[LOADER] = 0; loadAfter = 0; loadLeaves = false };
+next:		skip
 	od
 }
 #endif
