@@ -69,14 +69,10 @@ func (h *holding) begin(b *driver.Bound, blocks []int) error {
 			continue
 		}
 		h.began[i] = true
-		owner := h.owner()
 		if i == sched.ParamSet {
-			if !h.ticket.NeedsLoad() {
-				continue
-			}
-			owner = 0
+			continue // the device's
 		}
-		if err := b.Note(driver.NoteClaim, owner, h.noteRange(i)); err != nil {
+		if err := b.Note(driver.NoteClaim, h.owner(), h.noteRange(i)); err != nil {
 			return err
 		}
 	}

@@ -292,7 +292,8 @@ func TestDamagedParameters(t *testing.T) {
 				require.ErrorIs(t, err, test.want)
 				assert.ErrorContains(t, err, test.text)
 				assert.ErrorContains(t, err, path)
-				assert.Empty(t, open0.sets, "a set that was refused is forgotten")
+				assert.Empty(t, open0.sets, "nobody knows a set that was refused")
+				assert.Zero(t, open0.Stats().SetBytes, "nothing of it is left")
 			}
 		})
 	}

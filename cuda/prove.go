@@ -74,7 +74,6 @@ type job struct {
 	tokens   int        // of device.enqueued that it holds
 	layout   plan.Witness
 	list     *staging.DenseList
-	filling  *filling // if the job loads the set
 
 	onHost *registered.Points                  // if the job may stream the set: readable until it has ended
 	hostAt [len(plan.AllSections)]launch.Range // of a job that streams: where kernels find the sections
@@ -91,7 +90,7 @@ type job struct {
 // run takes the job through the scheduler.
 func (j *job) run(ctx context.Context) error {
 	j.logSize = uint32(bits.TrailingZeros(uint(groth16.Domain(len(j.task.Assignment.A)))))
-	need, points, done, err := j.device.needOf(ctx, j.set)
+	need, points, done, err := j.device.needOf(ctx, j.set, j.task.Park)
 	defer func() {
 		if !j.device.hangs() {
 			done() // nothing of the job runs any more
@@ -102,6 +101,8 @@ func (j *job) run(ctx context.Context) error {
 	}
 	j.onHost = points
 	err = j.device.jobs.Run(ctx, need, sched.Work{
+		Fill: j.device.fill(j.set),
+		Park: j.task.Park,
 		Upload: func(ctx context.Context, t *sched.Ticket) error {
 			j.claimed(t)
 			return orElse(func() error { return j.upload(ctx) }, j.endRest)
@@ -118,7 +119,6 @@ func (j *job) run(ctx context.Context) error {
 		<-j.device.enqueued
 	}
 	// Nothing of the job runs any more: its pinned buffers may be used again.
-	j.filling.release()
 	for _, r := range j.rounds {
 		j.results.put(r.host)
 	}
@@ -166,12 +166,6 @@ func (j *job) claimed(t *sched.Ticket) {
 
 // upload stages everything that the kernels read, in the upload turn.
 func (j *job) upload(ctx context.Context) (err error) {
-	if j.ticket.NeedsLoad() {
-		j.filling, err = j.fillSet(ctx, j.set, j.layout.Status, plan.BlockWitness)
-		if err != nil {
-			return err
-		}
-	}
 	if j.plan.Streams {
 		j.device.streamed.Add(1)
 		if j.hostAt, err = j.onHost.Addresses(j.pins); err != nil {
@@ -279,9 +273,6 @@ func (j *job) quotient(ctx context.Context) error {
 
 // finish waits for the results and joins them.
 func (j *job) finish(ctx context.Context) error {
-	if err := j.filling.finish(ctx, j.ticket, j.device); err != nil {
-		return err
-	}
 	sums := newTotal()
 	for i, r := range j.rounds {
 		if err := j.ticket.Await(ctx, r.copied); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -71,6 +72,15 @@ func (s *session) tableAt(logSize uint32) launch.Range {
 		return launch.Range{}
 	}
 	return launch.Range{Addr: uint64(s.decode) + loadSlots*staging.SlotBytes, Bytes: launch.TableBytes(logSize)}
+}
+
+// statusAt is where the device says, for each section of the set that is being
+// loaded, which points are not valid.
+func (s *session) statusAt() launch.Range {
+	return launch.Range{
+		Addr:  uint64(s.decode) + loadSlots*staging.SlotBytes + launch.TableBytes(maxTableLog),
+		Bytes: uint64(len(plan.AllSections)) * plan.SectionStatusBytes,
+	}
 }
 
 // plansWithWhatIsFree reports whether the budget is what is free on the card when

@@ -34,9 +34,9 @@ const (
 	// go in rounds.
 	tileSlots = 4
 
-	// sessionBytes is what a session keeps on the card for good: the decode
-	// buffers, and tables for every domain up to maxTableLog (8.1 MiB in all, of
-	// which they share 8).
+	// sessionBytes is what a session keeps on the device for good: the decode
+	// buffers, tables for every domain up to maxTableLog (8.1 MiB in all, of which
+	// they share 8), and the decode status of a load (1.25 KiB).
 	sessionBytes = loadSlots*staging.SlotBytes + 10<<20
 )
 
@@ -45,9 +45,9 @@ type session struct {
 	*lanes
 	kernels *kernelTable
 	uploads *staging.Ring    // belongs to the upload turn
-	loads   *staging.Ring    // belongs to the upload turn
+	loads   *staging.Ring    // belongs to the load that is under way
 	tiles   *staging.Ring    // belongs to the compute turn
-	decode  driver.DevicePtr // sessionBytes: the buffers, then the tables
+	decode  driver.DevicePtr // sessionBytes: the buffers, then the tables, then the status of a load
 	local   uint64           // bytes of local memory reserved for a thread
 	results resultPool
 	stamps  stamps

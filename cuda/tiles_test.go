@@ -144,19 +144,22 @@ func TestTwoSetsInTurn(t *testing.T) {
 		require.NoError(t, err)
 		p.check(t, got)
 	}
-	for range vram.PromoteAfter {
+	for range vram.UnusedAfter {
 		proveOne(a)
 		proveOne(b)
 	}
-	assert.EqualValues(t, vram.PromoteAfter, d.Stats().Streamed, "all jobs of the second set")
-	r, err := d.setFor(b.params)
-	require.NoError(t, err)
-	for range vram.PromoteAfter {
-		assert.False(t, d.jobs.Resident(r.set))
+	streamed := func() uint64 { return d.Stats().Streamed }
+	assert.EqualValues(t, vram.UnusedAfter, streamed(), "all partitions of the second set")
+	for range vram.UnusedAfter - 1 {
 		proveOne(b)
 	}
-	proveOne(b)
-	assert.True(t, d.jobs.Resident(r.set), "the first set is no longer used")
+	assert.EqualValues(t, 2*vram.UnusedAfter-1, streamed(), "the first set has been used")
+	// The first set is no longer used: the second is loaded, and streams no more.
+	for before := uint64(0); before != streamed(); {
+		require.Less(t, streamed(), uint64(100*vram.UnusedAfter))
+		before = streamed()
+		proveOne(b)
+	}
 }
 
 // TestAnIdleSetGoesForAStreamingJob needs the place of a set that was used last.

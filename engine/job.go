@@ -60,6 +60,8 @@ type partition struct {
 	read     bool                     // guarded by job.mu; A and B are no longer read
 	stages   *stageTimes              // in job.stages
 	queued   time.Time
+	by       *sched.Carried      // set by carry
+	taken    time.Time           // when the worker that carries it took it
 	timeline *timeline.Partition // set by the worker that carries it
 }
 

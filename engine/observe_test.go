@@ -96,7 +96,7 @@ func TestTimelineOfAnEngine(t *testing.T) {
 
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	for _, name := range []string{"queue", "partition", "parameters", "sums", "assemble"} {
+	for _, name := range []string{"queue", "partition", "open", "sums", "assemble"} {
 		assert.GreaterOrEqual(t, strings.Count(string(text), `"name":"`+name+`"`), 2, name)
 	}
 	assert.Contains(t, string(text), `"partition":1`)

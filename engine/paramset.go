@@ -146,6 +146,13 @@ func (s *paramSet) loadFirst(ctx context.Context, d *device) error {
 	return s.loadOn(ctx, d, dev)
 }
 
+// isLoadedOn reports whether the set has been loaded on dev, which is d opened.
+func (s *paramSet) isLoadedOn(d *device, dev backend.Device) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded[d] == dev
+}
+
 // loadOn makes the set usable on d, once.
 func (s *paramSet) loadOn(ctx context.Context, d *device, dev backend.Device) error {
 	if err := dev.Load(ctx, s.params); err != nil {

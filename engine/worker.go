@@ -12,18 +12,19 @@ import (
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/srs"
 	"github.com/libcuzk/libcuzk/engine/timeline"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // carry proves one partition and gives its job the outcome, whatever it is.
 // A partition that was taken from the queue is always carried to its end.
-func (d *device) carry(worker int, p *partition) {
-	track := d.tracks.Track(timeline.Host, fmt.Sprintf("worker %d", worker+1))
+func (d *device) carry(by *sched.Carried, p *partition) {
 	start := time.Now()
-	p.timeline = &timeline.Partition{Track: track, Job: p.job.id, Index: p.index}
+	p.by, p.taken = by, start
+	p.timeline = &timeline.Partition{Track: d.trackOf(by), Job: p.job.id, Index: p.index}
 	p.timeline.SpanIn(d.waits, backend.StageQueue, p.queued, start)
 	d.counters.stage(backend.StageQueue, start.Sub(p.queued).Seconds())
 	proof, err := d.prove(p)
-	p.timeline.Span("partition", start, time.Now())
+	p.timeline.Span("partition", p.taken, time.Now())
 	if d.moveOn(p, err) {
 		return
 	}
@@ -40,6 +41,28 @@ func (d *device) carry(worker int, p *partition) {
 		log.Error("failed", "error", err)
 	}
 	p.job.finish(p, proof, err)
+}
+
+// trackOf is the track of the worker that carries a partition.
+func (d *device) trackOf(by *sched.Carried) *timeline.Track {
+	return d.tracks.Track(timeline.Host, fmt.Sprintf("worker %d", by.Worker()+1))
+}
+
+// park calls wait, which waits for the partition's parameter set. The worker
+// carries others meanwhile.
+func (p *partition) park(wait func() error) error {
+	d := p.device
+	begin := time.Now()
+	p.timeline.Span("partition", p.taken, begin)
+	err := p.by.Park(p.job.ctx, wait)
+	p.taken = time.Now()
+	p.timeline.SpanIn(d.waits, backend.StageParameters, begin, p.taken)
+	p.stages.add(backend.StageParameters, p.taken.Sub(begin).Seconds())
+	d.counters.stage(backend.StageParameters, p.taken.Sub(begin).Seconds())
+	if p.by.Worker() >= 0 {
+		p.timeline.Track = d.trackOf(p.by)
+	}
+	return err
 }
 
 // prove is the partition's way through the back end. A panic anywhere below
@@ -71,16 +94,18 @@ func (d *device) prove(p *partition) (proof Proof, err error) {
 }
 
 func (d *device) sums(ctx context.Context, p *partition) (*groth16.Sums, error) {
-	loaded := p.timeline.Begin("parameters")
+	opened := p.timeline.Begin("open")
 	dev, done, err := d.use(ctx)
+	opened()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	err = p.job.set.loadOn(ctx, d, dev)
-	loaded()
-	if err != nil {
-		return nil, err
+	set := p.job.set
+	if !set.isLoadedOn(d, dev) {
+		if err := p.park(func() error { return set.loadOn(ctx, d, dev) }); err != nil {
+			return nil, err
+		}
 	}
 	return dev.Prove(ctx, &backend.Partition{
 		Params:     p.job.set.params,
@@ -89,6 +114,7 @@ func (d *device) sums(ctx context.Context, p *partition) (*groth16.Sums, error) 
 		RowsNeeded: p.rowsNeeded,
 		Stage:      p.stageEnded,
 		Timeline:   p.timeline,
+		Park:       p.park,
 	})
 }
 

@@ -71,6 +71,11 @@ type Partition struct {
 	// that the caller may have freed them. Nil is always false.
 	RowsNeeded func() bool
 
+	// Park, if not nil, calls wait, which waits for the parameter set, and returns
+	// its error. Meanwhile the partition has nothing of the device, and the engine
+	// carries others. After an error the partition has to end.
+	Park func(wait func() error) error
+
 	// Stage reports the duration of a named stage when it ends; may be called
 	// from any goroutine. Never nil.
 	Stage func(name string, seconds float64)

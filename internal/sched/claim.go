@@ -15,25 +15,33 @@ const retryMemory = 10 * time.Millisecond
 
 // claim gives t all its blocks and pins its set, in one step, in the claim
 // turn. It waits for earlier tickets only: to enter their compute turn, or to
-// hand on; and for other processes, as long as is configured.
+// hand on; for a load that it has called off; and for other processes, as long
+// as is configured.
 func (s *Scheduler) claim(t *Ticket) error {
+	return s.besideNeighbours(t.ctx, func() error { return s.claimOnce(t) })
+}
+
+// besideNeighbours calls do, which finds out whether there is memory: first when
+// no other process asks for it, then again and again for as long as is
+// configured, while others are asked.
+func (s *Scheduler) besideNeighbours(ctx context.Context, do func() error) error {
 	if s.cfg.MemoryWait == 0 {
-		return s.claimOnce(t)
+		return do()
 	}
-	if err := s.giveWay(t.ctx); err != nil {
+	if err := s.giveWay(ctx); err != nil {
 		return err
 	}
-	err := s.claimOnce(t)
+	err := do()
 	if !errors.Is(err, ErrNoMemory) {
 		return err
 	}
 	begin := time.Now()
-	ctx, stop := context.WithDeadlineCause(t.ctx, begin.Add(s.cfg.MemoryWait), errWaited)
+	ctx, stop := context.WithDeadlineCause(ctx, begin.Add(s.cfg.MemoryWait), errWaited)
 	defer stop()
 	release, askErr := s.ask(ctx)
 	defer release()
 	for askErr == nil {
-		if err = s.claimOnce(t); !errors.Is(err, ErrNoMemory) {
+		if err = do(); !errors.Is(err, ErrNoMemory) {
 			return err
 		}
 		// What is idle may be what another process waits for.
@@ -56,15 +64,15 @@ func (s *Scheduler) claimOnce(t *Ticket) error {
 			return false, s.lost
 		}
 		c, ok := s.ledger.Claim(t.need)
-		if !ok {
-			// With all earlier jobs done, only a load can be in the way.
-			if s.load != nil && s.ledger.Holds() == 0 {
-				s.load.cancel(ErrNotNow)
-			}
-			return false, nil
+		switch {
+		case ok:
+			t.takeLocked(c)
+			return true, nil
+		case t.need.Set != nil && t.need.Streaming == nil && !t.need.Set.Loaded():
+			return false, errAway
 		}
-		t.takeLocked(c)
-		return true, nil
+		s.callOffLocked(t)
+		return false, nil
 	})
 	if err != nil {
 		return err
@@ -77,20 +85,25 @@ func (s *Scheduler) claimOnce(t *Ticket) error {
 func (s *Scheduler) mapClaim(t *Ticket) error {
 	s.mem.Lock()
 	defer s.mem.Unlock()
-	if s.lost != nil {
-		return s.lost
-	}
 	err := s.mapLocked(t.rangesLocked())
 	if err != nil {
-		t.giveBackLocked()
+		t.unclaimLocked()
 		s.broadcastLocked()
+		return err
 	}
-	return err
+	s.claimedLocked(t)
+	t.drawing.notWaitingLocked()
+	s.keepLocked(t)
+	s.broadcastLocked()
+	return nil
 }
 
 // mapLocked puts physical memory under blocks. When the device has none left,
 // chunks that lie idle elsewhere are given back to it first.
 func (s *Scheduler) mapLocked(blocks []vram.Block) error {
+	if s.lost != nil {
+		return s.lost
+	}
 	for _, b := range blocks {
 		for _, c := range s.ledger.Unmapped(b) {
 			err := s.dev.Map(c.Offset, c.Bytes)
@@ -161,14 +174,14 @@ func (s *Scheduler) trimWhenIdle() {
 	tick := time.NewTicker(s.cfg.IdleAfter)
 	defer tick.Stop()
 	before := map[vram.Block]uint64{}
-	var drawn uint64 // tickets at the last look
+	var begun uint64 // tickets and loads at the last look
 	for {
 		select {
 		case <-s.stopTrim:
 			return
 		case <-tick.C:
 		}
-		drawn = s.dropIfIdle(drawn)
+		begun = s.evictIfIdle(begun)
 		// An error has been noted where it matters; the next job meets it.
 		_ = s.trim(func(c vram.Block) bool { n, was := before[c]; return was && n == s.ledger.Claims(c) })
 		s.mem.Lock()

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/libcuzk/libcuzk/internal/sentinel"
@@ -24,7 +23,7 @@ const (
 	Tiles
 	// Download carries results back.
 	Download
-	// Load carries a parameter set that is made resident in the background.
+	// Load carries a parameter set that is being loaded, in the background.
 	Load
 
 	// Streams is their number.
@@ -80,9 +79,6 @@ var (
 	// ErrNoMemory means that the device has less memory left than the budget
 	// says, because others use it as well.
 	ErrNoMemory = sentinel.New(sentinel.ErrDeviceMemory, "sched: device has no memory left")
-	// ErrNotNow means that a parameter set is not made resident now: there is
-	// no room beside the jobs, or another set has been used too recently.
-	ErrNotNow = errors.New("sched: not the time to make the parameter set resident")
 	// ErrClosed is returned once the Scheduler, the Pool or the Queue is closed.
 	ErrClosed = sentinel.ErrClosed
 )

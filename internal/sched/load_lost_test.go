@@ -22,7 +22,7 @@ func TestLaunchFindsTheDeviceLost(t *testing.T) {
 			b := newBench(t, 64*mib)
 			n := blocks(1, mib)
 			n.Set = vram.NewSet("lost", 4*mib)
-			err := b.Promote(t.Context(), n, func(ctx context.Context, l *Loading) error {
+			err := b.Load(t.Context(), n, func(ctx context.Context, l *Loading) error {
 				return l.Enqueue(ctx, lost)
 			})
 			require.ErrorIs(t, err, ErrDeviceLost)

@@ -14,7 +14,7 @@ import (
 type Neighbours interface {
 	// Ask tells the others that this process waits for memory, until release,
 	// which is never nil. It waits for whoever has asked before, or for ctx.
-	// No two goroutines call it at a time.
+	// No two goroutines of a process have asked at a time.
 	Ask(ctx context.Context) (release func(), err error)
 	// Asked reports whether another process waits. It never blocks.
 	Asked() bool
@@ -48,7 +48,13 @@ func (s *Scheduler) ask(ctx context.Context) (release func(), err error) {
 		return func() {}, err
 	}
 	MayWait("another process")
-	return s.cfg.Neighbours.Ask(ctx)
+	select {
+	case s.asking <- struct{}{}:
+	case <-ctx.Done():
+		return func() {}, context.Cause(ctx)
+	}
+	asked, err := s.cfg.Neighbours.Ask(ctx)
+	return func() { asked(); <-s.asking }, err
 }
 
 // giveWay lets a process that waits for memory go first: a steady stream of
@@ -90,7 +96,7 @@ func (s *Scheduler) giveWay(ctx context.Context) error {
 // those that jobs still use as soon as they have ended.
 func (s *Scheduler) giveBack() error {
 	s.mem.Lock()
-	s.ledger.DropAll()
+	s.evictAllLocked()
 	s.mem.Unlock()
 	return s.Trim()
 }
@@ -103,7 +109,7 @@ func (s *Scheduler) yieldToNeighbours() {
 	}
 	s.mem.Lock()
 	if s.idleLocked() {
-		s.ledger.DropAll()
+		s.ledger.EvictAll()
 	}
 	s.mem.Unlock()
 	// An error has been noted where it matters; the next job meets it.
@@ -124,18 +130,20 @@ func (s *Scheduler) watchNeighbours() {
 	}
 }
 
-// dropIfIdle forgets all parameter sets if no ticket was drawn since there were
-// drawn of them, and none is outstanding. A job that needs a set loads it again.
-// It returns how many there are now.
-func (s *Scheduler) dropIfIdle(drawn uint64) uint64 {
+// evictIfIdle evicts all parameter sets if no ticket is outstanding, no set is
+// being loaded, and the number of tickets drawn and sets loaded so far is still
+// begun. It returns that number as it is now. A partition that needs a set loads
+// it again.
+func (s *Scheduler) evictIfIdle(begun uint64) uint64 {
 	s.mem.Lock()
 	defer s.mem.Unlock()
-	if s.idleLocked() && s.next == drawn {
-		s.ledger.DropAll()
+	if s.idleLocked() && s.next+s.loaded == begun {
+		s.ledger.EvictAll()
 	}
-	return s.next
+	return s.next + s.loaded
 }
 
+// idleLocked reports whether no partition and no load is on the device.
 func (s *Scheduler) idleLocked() bool {
-	return len(s.outstanding) == 0 && s.load == nil && s.lost == nil
+	return len(s.outstanding) == 0 && len(s.loads) == 0 && s.lost == nil
 }

@@ -90,10 +90,13 @@ func needs(granules uint64, set *vram.Set) vram.Need {
 }
 
 func holdFor(d time.Duration) Work {
-	return Work{Compute: func(context.Context, *Ticket) error {
-		time.Sleep(d)
-		return nil
-	}}
+	return Work{
+		Fill: func(context.Context, *Loading) error { return nil },
+		Compute: func(context.Context, *Ticket) error {
+			time.Sleep(d)
+			return nil
+		},
+	}
 }
 
 func TestTwoProcessesShareACard(t *testing.T) {
@@ -154,12 +157,7 @@ func TestIdleSetsAreGivenBack(t *testing.T) {
 		loads := 0
 		prove := func() {
 			work := holdFor(time.Millisecond)
-			work.Upload = func(_ context.Context, ticket *Ticket) error {
-				if ticket.NeedsLoad() {
-					loads++
-				}
-				return nil
-			}
+			work.Fill = func(context.Context, *Loading) error { loads++; return nil }
 			require.NoError(t, s.Run(t.Context(), needs(1, set), work))
 		}
 		for range 5 {

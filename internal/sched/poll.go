@@ -243,8 +243,8 @@ func (s *Scheduler) loseLocked(why error) {
 	for t := range s.outstanding {
 		t.cancel(why)
 	}
-	if s.load != nil {
-		s.load.cancel(why)
+	if len(s.loads) > 0 && s.loads[0].cancel != nil {
+		s.loads[0].cancel(why)
 	}
 	s.broadcastLocked()
 }

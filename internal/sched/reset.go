@@ -28,7 +28,7 @@ func (s *Scheduler) Recover(ctx context.Context, renew func() (Device, error)) e
 			return false, errClosed
 		case s.lost == nil:
 			return true, nil
-		case s.recovering || len(s.outstanding) > 0 || s.load != nil:
+		case s.recovering || len(s.outstanding) > 0 || len(s.loads) > 0:
 			return false, nil
 		}
 		s.recovering, mine = true, true

@@ -43,11 +43,19 @@ type Config struct {
 	Tracks *timeline.Device
 }
 
-// Work is what a job does in its three stages. Each function is called at
-// most once, in this order, on the goroutine that called Run; a later one is
-// not called if an earlier one failed. A nil function does nothing. They must
-// return soon after ctx ends.
+// Work is what a partition does in its three stages. Each of Upload, Compute
+// and Finish is called at most once, in this order, on the goroutine that called
+// Run; a later one is not called if an earlier one failed. A nil function does
+// nothing. They must return soon after ctx ends.
 type Work struct {
+	// Fill loads the partition's parameter set, if the partition or a later one
+	// needs that: at any time from now on, also after Run has returned, on a
+	// goroutine of its own. It belongs to the set, not to the partition.
+	Fill Fill
+	// Park, if not nil, calls wait and returns its error, or another one if the
+	// partition may not go on. Meanwhile the partition has no ticket, and needs
+	// no worker. It is called when the partition waits for a load.
+	Park func(wait func() error) error
 	// Upload stages the job's inputs: it runs in the upload turn and holds no
 	// lock. It may use several goroutines, all of them gone when it returns.
 	Upload func(ctx context.Context, t *Ticket) error
@@ -72,7 +80,8 @@ type Scheduler struct {
 
 	claimTurn, uploadTurn, computeTurn *turn
 
-	background sync.WaitGroup // the goroutines of poll and trimWhenIdle
+	background sync.WaitGroup // the goroutines of poll, carryLoads, trimWhenIdle and watchNeighbours
+	asking     chan struct{}  // holds a token while Neighbours.Ask is called, until its release
 
 	// The rest is guarded by mem.
 
@@ -89,7 +98,9 @@ type Scheduler struct {
 	watchers    int                   // waits that need the device's events looked at
 	polling     bool                  // a goroutine looks
 	watchedFrom time.Time             // since when without a wait having begun or an event done
-	load        *Loading              // the one load in the background
+	loads       []*Loading            // in line; the first is worked on
+	carrying    bool                  // a goroutine carries loads
+	loaded      uint64                // loads that ended well
 	lost        error                 // why the device is lost
 	recovering  bool
 	closed      bool
@@ -122,6 +133,7 @@ func New(dev Device, cfg Config) (*Scheduler, error) {
 		changed:     make(chan struct{}),
 		outstanding: map[*Ticket]struct{}{},
 		stopTrim:    make(chan struct{}),
+		asking:      make(chan struct{}, 1),
 	}
 	if cfg.Tracks != nil {
 		s.mem.track = cfg.Tracks.Track(timeline.Lock, memLockName)
@@ -144,12 +156,29 @@ func (s *Scheduler) Check(n vram.Need) error {
 	return s.ledger.Check(n)
 }
 
-// Run carries one job through the device: claim, upload, compute, finish. It
-// returns the first error of w's functions, ctx's error if ctx ended first,
-// *vram.TooLargeError at once if the job can never fit, ErrDeviceLost or
-// ErrNoMemory. A panic of w's functions becomes an error that begins with BUG.
-func (s *Scheduler) Run(ctx context.Context, n vram.Need, w Work) (err error) {
-	t, err := s.draw(ctx, n)
+// Run carries one partition through the device: claim, upload, compute, finish.
+// Before it draws its ticket it waits until its parameter set is loaded, if it
+// cannot stream. It returns the first error of w's functions, ctx's error if ctx
+// ended first, *vram.TooLargeError at once if the partition can never fit,
+// ErrDeviceLost or ErrNoMemory. A panic of w's functions becomes an error that
+// begins with BUG.
+func (s *Scheduler) Run(ctx context.Context, n vram.Need, w Work) error {
+	d := &drawing{s: s, need: n, fill: w.Fill}
+	defer d.leave()
+	for {
+		err := s.runOnce(ctx, d, w)
+		if !errors.Is(err, errAway) {
+			return err
+		}
+	}
+}
+
+// errAway ends a ticket whose parameter set has been evicted since it was drawn.
+var errAway = errors.New("sched: the parameter set has been evicted")
+
+// runOnce is Run with one ticket.
+func (s *Scheduler) runOnce(ctx context.Context, d *drawing, w Work) (err error) {
+	t, err := d.draw(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -158,32 +187,12 @@ func (s *Scheduler) Run(ctx context.Context, n vram.Need, w Work) (err error) {
 			if keepPanicking(p) {
 				panic(p)
 			}
-			err = fmt.Errorf("BUG: sched: job of ticket %d panicked: %v\n%s", t.number, p, debug.Stack())
+			err = fmt.Errorf("BUG: sched: partition of ticket %d panicked: %v\n%s", t.number, p, debug.Stack())
 		}
 		err = t.end(err)
 		s.yieldToNeighbours()
 	}()
 	return t.run(w)
-}
-
-// draw gives a job its ticket.
-func (s *Scheduler) draw(ctx context.Context, n vram.Need) (*Ticket, error) {
-	s.mem.Lock()
-	defer s.mem.Unlock()
-	switch {
-	case s.closed:
-		return nil, errClosed
-	case s.lost != nil:
-		return nil, s.lost
-	}
-	if err := s.ledger.Check(n); err != nil {
-		return nil, err
-	}
-	t := &Ticket{s: s, number: s.next, need: n}
-	t.ctx, t.cancel = context.WithCancelCause(ctx)
-	s.next++
-	s.outstanding[t] = struct{}{}
-	return t, nil
 }
 
 // run takes t through its stages, in order.
@@ -299,6 +308,7 @@ func (t *Ticket) end(err error) error {
 		err = fmt.Errorf("%w; the job itself: %w", s.lost, err)
 	}
 	delete(s.outstanding, t)
+	s.claimedLocked(t)
 	s.stats.ended(err)
 	s.broadcastLocked()
 	return err
@@ -311,19 +321,20 @@ func (s *Scheduler) Close(ctx context.Context) error {
 	if !s.closed {
 		s.closed = true
 		close(s.stopTrim)
-		if s.load != nil {
-			s.load.cancel(errClosed)
+		if len(s.loads) > 0 && s.loads[0].cancel != nil {
+			s.loads[0].cancel(errClosed)
 		}
+		s.broadcastLocked()
 	}
 	s.mem.Unlock()
 	err := s.await(ctx, "the running jobs", watch, func() (bool, error) {
-		return len(s.outstanding) == 0 && s.load == nil && !s.recovering, nil
+		return len(s.outstanding) == 0 && len(s.loads) == 0 && !s.recovering, nil
 	})
 	if err != nil {
 		return err
 	}
 	s.mem.Lock()
-	s.ledger.DropAll()
+	s.ledger.EvictAll()
 	lost := s.lost != nil
 	s.mem.Unlock()
 	if !lost { // else its memory goes with its context

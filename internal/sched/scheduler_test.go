@@ -38,6 +38,13 @@ func newBench(t *testing.T, budget uint64, change ...func(*Config)) *bench {
 	return b
 }
 
+// isLoaded reports whether set is in VRAM now.
+func (b *bench) isLoaded(set *vram.Set) bool {
+	b.mem.Lock()
+	defer b.mem.Unlock()
+	return set.Loaded()
+}
+
 // close checks that nothing is left and that every promise was kept.
 func (b *bench) close() {
 	b.t.Helper()
@@ -84,14 +91,6 @@ func (j simJob) upload(ctx context.Context, t *Ticket) error {
 		return err
 	}
 	n := int64(t.Number())
-	if t.NeedsLoad() {
-		err := t.Enqueue(ctx, Upload, func() error {
-			return j.dev.work(n, Upload, j.copyTime, true, t.Block(ParamSet))
-		}, ParamSet)
-		if err != nil {
-			return err
-		}
-	}
 	for i := range min(2, len(t.blocks)) {
 		const pieces = 4
 		for range pieces {
@@ -192,8 +191,23 @@ func (j simJob) stream(ctx context.Context, t *Ticket, kernel func(time.Duration
 	return nil
 }
 
+// fill loads a set in four pieces, as long as the copy of a.
+func (j simJob) fill(ctx context.Context, l *Loading) error {
+	const pieces = 4
+	for range pieces {
+		err := l.Enqueue(ctx, func() error {
+			return j.dev.work(-1, Load, j.copyTime/pieces, true, l.Block())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (j simJob) work() Work {
 	return Work{
+		Fill:    j.fill,
 		Upload:  j.upload,
 		Compute: j.compute,
 		Finish: func(ctx context.Context, t *Ticket) error {

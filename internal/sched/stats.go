@@ -1,6 +1,10 @@
 package sched
 
-import "github.com/libcuzk/libcuzk/internal/vram"
+import (
+	"errors"
+
+	"github.com/libcuzk/libcuzk/internal/vram"
+)
 
 // counters count since the Scheduler was made.
 type counters struct {
@@ -8,6 +12,9 @@ type counters struct {
 }
 
 func (c *counters) ended(err error) {
+	if errors.Is(err, errAway) {
+		return // the partition draws another ticket
+	}
 	if err != nil {
 		c.failed++
 		return

@@ -214,7 +214,7 @@ func sustained(t *testing.T, budget uint64, resident bool, workers int) (period 
 		b.audit = nil // thousands of steps on few spans; the random schedules audit
 		n := partitionNeed(resident)
 		if resident {
-			require.NoError(t, b.Promote(t.Context(), n, func(ctx context.Context, l *Loading) error {
+			require.NoError(t, b.Load(t.Context(), n, func(ctx context.Context, l *Loading) error {
 				return l.Enqueue(ctx, func() error { return b.dev.work(-1, Load, time.Second, true, l.Block()) })
 			}))
 		}
@@ -224,7 +224,7 @@ func sustained(t *testing.T, budget uint64, resident bool, workers int) (period 
 		queue := NewQueue[int]()
 		var left sync.WaitGroup
 		left.Add(jobs)
-		pool := NewPool(queue, func(int, int) {
+		pool := NewPool(queue, func(*Carried, int) {
 			defer left.Done()
 			if err := b.Run(context.Background(), n, partition{dev: b.dev}.work()); err != nil {
 				t.Error(err)

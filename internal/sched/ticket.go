@@ -38,14 +38,16 @@ type Ticket struct {
 	ctx    context.Context // ends with the job's context, and when the device is lost
 	cancel context.CancelCauseFunc
 
+	drawing *drawing
+
 	// The rest is guarded by s.mem.
 
+	claim    *vram.Claim
 	stage    stage
 	blocks   []held
 	set      *vram.Set      // pinned
 	setUse   held           // the job's use of set; hold is nil
 	resident bool           // claimed in the resident tier
-	load     bool           // this job fills set
 	uploads  *Mark          // after the job's last copy, once it has left the upload turn
 	used     streamSet      // streams on which the job enqueued anything
 	last     [Streams]*Mark // the latest that was recorded for the job
@@ -72,11 +74,6 @@ func (t *Ticket) Number() uint64 { return t.number }
 // Resident reports whether the job was claimed in the resident tier, with the
 // blocks of Need.Resident; otherwise it has those of Need.Streaming.
 func (t *Ticket) Resident() bool { return t.resident }
-
-// NeedsLoad reports, in the upload turn, whether this job has to fill its
-// parameter set's place (Block(ParamSet)) before it is used. It is then
-// resident for later jobs too, once Upload has returned without an error.
-func (t *Ticket) NeedsLoad() bool { return t.load }
 
 // Block is where the i-th requested block lies, or the set for ParamSet.
 func (t *Ticket) Block(i int) vram.Block {
@@ -346,6 +343,7 @@ func (t *Ticket) unpinLocked() error {
 
 // takeLocked notes what the ledger gave t.
 func (t *Ticket) takeLocked(c *vram.Claim) {
+	t.claim = c
 	t.set = c.Set
 	t.resident = c.Set != nil || t.need.Set == nil
 	t.blocks = make([]held, len(c.Blocks))
@@ -354,18 +352,10 @@ func (t *Ticket) takeLocked(c *vram.Claim) {
 	}
 }
 
-// giveBackLocked undoes takeLocked for a claim that was never used.
-func (t *Ticket) giveBackLocked() {
-	for i := range t.blocks {
-		t.s.ledger.HandOn(t.blocks[i].hold, nil)
-	}
-	t.blocks = nil
-	if t.set != nil {
-		use := &vram.Fence{}
-		use.Record(nil)
-		t.s.ledger.Unpin(t.set, use)
-		t.set = nil
-	}
+// unclaimLocked undoes takeLocked for a claim that was never used.
+func (t *Ticket) unclaimLocked() {
+	t.s.ledger.Unclaim(t.claim)
+	t.claim, t.set, t.blocks = nil, nil, nil
 }
 
 // rangesLocked are the address ranges that t uses.
@@ -385,26 +375,18 @@ func (t *Ticket) enter(st stage) {
 	t.s.mem.Lock()
 	defer t.s.mem.Unlock()
 	t.stage = st
-	if st == stageUpload {
-		t.load = t.set != nil && !t.set.Loaded()
-	}
 }
 
 // uploaded records the job's upload event.
 func (t *Ticket) uploaded() error {
 	t.s.mem.Lock()
 	defer t.s.mem.Unlock()
-	// A set may have been filled by an earlier job that then failed: kernels
-	// wait for all copies up to here, not only for this job's.
-	if t.used.has(Upload) || t.set != nil {
+	if t.used.has(Upload) {
 		m, err := t.markLocked(Upload)
 		if err != nil {
 			return err
 		}
 		t.uploads = m
-	}
-	if t.load {
-		t.s.ledger.MarkLoaded(t.set)
 	}
 	return nil
 }

@@ -67,6 +67,9 @@ func (l *Ledger) auditSets() error {
 		if place[s] != s.block {
 			return fmt.Errorf("vram: set %s lies at %v, expected %v", s.name, place[s], s.block)
 		}
+		if !s.loaded && s.pins != 1 {
+			return fmt.Errorf("vram: set %s has a place and is not loaded, with %d pins, expected its load's", s.name, s.pins)
+		}
 		if s.pins < 0 {
 			return fmt.Errorf("vram: set %s has %d pins", s.name, s.pins)
 		}

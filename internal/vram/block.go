@@ -59,17 +59,13 @@ type Need struct {
 	// Resident are the blocks of a job whose parameter set lies in VRAM, or
 	// that needs none.
 	Resident []Request
-	// Streaming are the blocks of a job whose parameter set crosses the bus
-	// behind the kernels. Nil means that the job cannot run so: its set is
-	// loaded in its upload turn if it is not resident, and other sets go for it.
+	// Streaming are the blocks of a partition whose parameter set crosses the bus
+	// behind the kernels. Nil means that the partition cannot stream: it waits
+	// until its set is loaded.
 	Streaming []Request
 	// Set is the parameter set, nil for none. With a Set, leaving Resident
-	// nil means that the job always streams.
+	// nil means that the partition always streams.
 	Set *Set
-	// Fill lets a job of both tiers load its set in its upload turn, if there is
-	// a place for it by the rule of Ledger.Settles; without, it streams until
-	// the set has been made resident in the background.
-	Fill bool
 }
 
 // TooLargeError refuses a job that would not fit an empty device.

@@ -2,6 +2,7 @@ package vram
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -60,64 +61,86 @@ type Claim struct {
 	Set    *Set    // pinned; nil if the job streams its set or has none
 }
 
-// Check refuses a need that an empty ledger could not meet.
+// maxBytes bounds a block and a set: far beyond any device, and far from
+// overflow in sums.
+const maxBytes = 1 << 62
+
+// Check refuses a need that is not granted even to a ticket that is the earliest
+// and alone on the device.
 func (l *Ledger) Check(n Need) error {
 	for _, r := range slices.Concat(n.Resident, n.Streaming) {
-		if r.Bytes == 0 || r.Bytes > 1<<62 {
+		if r.Bytes == 0 || r.Bytes > maxBytes {
 			return fmt.Errorf("vram: block of %d bytes, expected 1 to 2^62", r.Bytes)
 		}
 	}
-	if n.Set == nil && n.Streaming != nil {
+	switch s := n.Set; {
+	case s == nil && n.Streaming != nil:
 		return fmt.Errorf("vram: %d blocks for streaming, but no parameter set to stream", len(n.Streaming))
+	case s != nil && (s.bytes == 0 || s.bytes > maxBytes):
+		return fmt.Errorf("vram: parameter set %s of %d bytes, expected 1 to 2^62", s.name, s.bytes)
+	case s != nil && n.Resident == nil && n.Streaming == nil:
+		return fmt.Errorf("vram: no blocks in either tier for parameter set %s", s.name)
 	}
-	least := n.peak()
-	if least > l.bytes {
+	if least := min(n.peakResident(), n.peakStreaming()); least > l.bytes {
 		return &TooLargeError{NeedBytes: least, BudgetBytes: l.bytes}
 	}
 	return nil
 }
 
-// peak is n's peak in the tier that needs least.
-func (n Need) peak() uint64 {
+// Usable is n without the tier that never fits the budget, if there is one.
+func (l *Ledger) Usable(n Need) Need {
+	if n.peakResident() > l.bytes {
+		n.Resident = nil
+	}
+	if n.peakStreaming() > l.bytes {
+		n.Streaming = nil
+	}
+	return n
+}
+
+// peakResident is n's peak in the resident tier.
+func (n Need) peakResident() uint64 {
 	switch {
 	case n.Set == nil:
 		return Peak(n.Resident, 0)
-	case n.Streaming == nil:
-		return Peak(n.Resident, n.Set.bytes)
 	case n.Resident == nil:
-		return Peak(n.Streaming, 0)
+		return math.MaxUint64
 	}
-	return min(Peak(n.Resident, n.Set.bytes), Peak(n.Streaming, 0))
+	return Peak(n.Resident, n.Set.bytes)
 }
 
-// Claim gives a job all that n asks for, or nothing. It takes room that is
-// free, room whose last use still runs, and room whose holder is in its
-// compute turn; the fences of those come with it. It moves parameter sets out
-// of the way only when no job holds anything, so that waiting cannot help, and
-// only if the job fits then.
+// peakStreaming is n's peak in the streaming tier.
+func (n Need) peakStreaming() uint64 {
+	if n.Streaming == nil {
+		return math.MaxUint64
+	}
+	return Peak(n.Streaming, 0)
+}
+
+// Claim gives a ticket all that n asks for, or nothing. It takes room that is
+// free, room whose last use still runs, and room whose holder is in its compute
+// turn; the fences of those come with it. It never places a set. It evicts sets
+// only when nobody holds anything, so that waiting cannot help, and only if the
+// ticket is granted then.
 //
 // Of two equal requests the first gets what can be used sooner.
 //
-// It returns false if the job has to wait for an earlier one to hand on, or
-// for a set that is being made resident.
+// It returns false if the ticket has to wait for an earlier one to hand on, for
+// a load to be called off, or for its own set to be loaded (Away).
 func (l *Ledger) Claim(n Need) (*Claim, bool) {
 	l.spans.tidy()
 	if c, ok := l.claimBeside(n); ok {
 		return c, true
 	}
-	if l.holds > 0 {
+	if l.holds > 0 || n.Set != nil && !n.Set.loaded && n.Streaming == nil {
 		return nil, false
 	}
-	gone := l.evictable()
-	// Its own set may lie where the blocks would have to; it goes last.
-	if i := slices.Index(gone, n.Set); i >= 0 {
-		gone = append(slices.Delete(gone, i, i+1), n.Set)
-	}
+	gone := l.victimsFor(n)
 	for k := range gone {
 		var c *Claim
 		if l.orNothing(func() (ok bool) {
 			for _, s := range gone[:k+1] {
-				l.yieldPlace(s)
+				l.evictForTicket(s)
 			}
 			c, ok = l.claimBeside(n)
 			return ok
@@ -125,31 +148,47 @@ func (l *Ledger) Claim(n Need) (*Claim, bool) {
 			return c, true
 		}
 	}
+	if s := n.Set; s != nil && s.pins == 0 && n.Streaming == nil && l.Alone() && !l.loads() {
+		l.evict(s) // it lies in the way, and is loaded elsewhere
+	}
 	return nil, false
 }
 
-// claimBeside claims without moving any set.
+// victimsFor are the sets that a ticket of n may evict, in order: its own set,
+// if it can do without, after the others and before those that are awaited.
+func (l *Ledger) victimsFor(n Need) []*Set {
+	all := slices.DeleteFunc(l.evictable(), func(s *Set) bool { return s == n.Set })
+	if n.Set == nil || n.Set.pins > 0 || !n.Set.placed() || n.Streaming == nil {
+		return all
+	}
+	i := slices.IndexFunc(all, func(s *Set) bool { return s.awaited })
+	if i < 0 {
+		i = len(all)
+	}
+	return slices.Insert(all, i, n.Set)
+}
+
+// Alone reports whether no ticket holds or pins anything.
+func (l *Ledger) Alone() bool {
+	return l.holds == 0 && !slices.ContainsFunc(l.sets, func(s *Set) bool { return s.pins > 0 && s.loaded })
+}
+
+// loads reports whether a set is being loaded.
+func (l *Ledger) loads() bool {
+	return slices.ContainsFunc(l.sets, func(s *Set) bool { return !s.loaded })
+}
+
+// claimBeside claims without evicting any set.
 func (l *Ledger) claimBeside(n Need) (*Claim, bool) {
-	s := n.Set
 	switch {
-	case s == nil:
+	case n.Set == nil:
 		return l.take(n.Resident, nil)
-	case s.loading:
-		if n.Streaming == nil {
-			return nil, false
-		}
+	case n.Set.loaded && n.Resident != nil:
+		return l.take(n.Resident, n.Set)
+	case n.Streaming != nil:
 		return l.take(n.Streaming, nil)
-	case s.placed() && n.Resident != nil:
-		return l.take(n.Resident, s)
-	case n.Streaming == nil:
-		return l.settleAndTake(n, behind)
 	}
-	if n.Fill && n.Resident != nil {
-		if c, ok := l.settleFor(n); ok {
-			return c, true
-		}
-	}
-	return l.take(n.Streaming, nil)
+	return nil, false
 }
 
 // take claims blocks and pins s.
@@ -176,6 +215,21 @@ func (l *Ledger) take(reqs []Request, s *Set) (*Claim, bool) {
 	}
 	return c, true
 }
+
+// Unclaim undoes a claim that was never used.
+func (l *Ledger) Unclaim(c *Claim) {
+	l.clock--
+	for _, h := range c.Blocks {
+		l.HandOn(h, nil)
+	}
+	if s := c.Set; s != nil {
+		s.lastUse = min(s.lastUse, l.clock)
+		l.unpin(s)
+	}
+}
+
+// Clock is the number of claims so far.
+func (l *Ledger) Clock() uint64 { return l.clock }
 
 // Yield lets the next ticket claim h behind its holder, which has entered its
 // compute turn and is sure to hand h on before that ends.

@@ -181,15 +181,109 @@ func TestCheckRefuses(t *testing.T) {
 	l := ledger(t, 16*mib)
 	require.EqualError(t, l.Check(Need{Resident: []Request{{}}}), "vram: block of 0 bytes, expected 1 to 2^62")
 	require.Error(t, l.Check(Need{Streaming: rows(1)}), "nothing to stream")
+	require.Error(t, l.Check(Need{Set: NewSet("p", mib)}), "no blocks")
+	require.Error(t, l.Check(Need{Set: NewSet("p", 0), Resident: rows(1)}), "an empty set")
 	var tooLarge *TooLargeError
 	require.ErrorAs(t, l.Check(Need{Set: NewSet("p", 8*mib), Resident: rows(4, 4, 4)}), &tooLarge)
 	require.Equal(t, uint64(20*mib), tooLarge.NeedBytes)
 	require.NoError(t, l.Check(Need{Set: NewSet("p", 80*mib), Resident: rows(4), Streaming: rows(4, 4, 4)}), "it can stream")
 }
 
-// loaded are those of sets that are resident.
-func loaded(sets []*Set) (resident []*Set) {
-	for _, s := range sets {
+// walk is a ledger with needs, tickets and a load, moved at random.
+type walk struct {
+	t     *testing.T
+	rng   *rand.Rand
+	l     *Ledger
+	sets  []*Set
+	needs []Need // usable ones
+	held  []*ticket
+	load  *Need // under way
+	marks []*Mark
+	seq   uint64
+}
+
+type ticket struct {
+	c       *Claim
+	yielded bool
+}
+
+func newWalk(t *testing.T, seed uint64) *walk {
+	w := &walk{t: t, rng: rand.New(rand.NewPCG(9, seed))}
+	for i := range 3 {
+		w.sets = append(w.sets, NewSet(fmt.Sprint(i), uint64(1+w.rng.IntN(12))*mib))
+	}
+	var budget uint64
+	for range 5 {
+		n := w.need()
+		budget = max(budget, min(n.peakResident(), n.peakStreaming()))
+		w.needs = append(w.needs, n)
+	}
+	if w.rng.IntN(2) == 0 {
+		budget += uint64(w.rng.IntN(16)) * mib
+	}
+	w.l = ledger(t, budget)
+	for i, n := range w.needs {
+		require.NoError(t, w.l.Check(n))
+		w.needs[i] = w.l.Usable(n)
+	}
+	return w
+}
+
+// need is a random one, in one tier or both.
+func (w *walk) need() Need {
+	size := uint64(mib) << w.rng.IntN(4)
+	n := Need{Resident: []Request{{Bytes: size}, {Bytes: size}, {Bytes: size, Late: 1}, {Bytes: 1 + w.rng.Uint64N(size), Exact: true}}}
+	if w.rng.IntN(3) == 0 {
+		return n
+	}
+	n.Set = w.sets[w.rng.IntN(len(w.sets))]
+	switch streaming := append(slices.Clone(n.Resident), Request{Bytes: 1 + w.rng.Uint64N(2*size), Exact: true}); w.rng.IntN(3) {
+	case 0:
+		n.Streaming = streaming
+	case 1:
+		n.Resident, n.Streaming = nil, streaming
+	}
+	return n
+}
+
+func (w *walk) mark() *Mark {
+	w.seq++
+	m := &Mark{Seq: w.seq}
+	w.marks = append(w.marks, m)
+	return m
+}
+
+// endOldest ends the oldest ticket, as the turns have it.
+func (w *walk) endOldest() {
+	c := w.held[0].c
+	w.held = w.held[1:]
+	m := w.mark()
+	handOn(w.l, c, m)
+	if c.Set != nil {
+		f := &Fence{}
+		f.Record([]*Mark{m})
+		w.l.Unpin(c.Set, f)
+	}
+}
+
+func (w *walk) endLoad(ok bool) {
+	s := w.load.Set
+	w.load = nil
+	if !ok {
+		w.l.CancelLoad(s, []*Mark{w.mark()})
+		return
+	}
+	for _, f := range s.before {
+		for _, m := range f.marks {
+			m.Done = true
+		}
+	}
+	w.l.EndLoad(s)
+}
+
+// loaded are the sets that are resident.
+func (w *walk) loaded() (resident []*Set) {
+	for _, s := range w.sets {
 		if s.Loaded() {
 			resident = append(resident, s)
 		}
@@ -197,90 +291,121 @@ func loaded(sets []*Set) (resident []*Set) {
 	return resident
 }
 
-// TestLedgerRandomWalk claims, yields, hands on and evicts at random. Every
-// step is audited, and whenever nobody holds anything the largest job fits,
-// whatever lies where: free bytes that cannot be claimed would show here.
+func (w *walk) step() {
+	n := w.needs[w.rng.IntN(len(w.needs))]
+	switch w.rng.IntN(8) {
+	case 0, 1:
+		before, alone := w.loaded(), w.l.Holds() == 0
+		c, ok := w.l.Claim(n)
+		if !ok && (!alone || n.Streaming != nil || n.Set == nil) || !alone {
+			require.Equal(w.t, before, w.loaded(), "a set goes only for a ticket that is alone, and that then fits")
+		}
+		if ok {
+			require.True(w.t, c.Set == nil || c.Set.Loaded(), "what is claimed is loaded")
+			w.held = append(w.held, &ticket{c: c})
+		}
+	case 2:
+		if len(w.held) > 0 && !w.held[0].yielded {
+			w.held[0].yielded = true
+			for _, h := range w.held[0].c.Blocks {
+				w.l.Yield(h)
+			}
+		}
+	case 3:
+		if len(w.held) > 0 && w.held[0].yielded {
+			w.endOldest()
+		}
+	case 4:
+		if len(w.marks) > 0 {
+			w.marks[0].Done = true
+			w.marks = w.marks[1:]
+		}
+	case 5:
+		if w.load == nil && n.Set != nil && w.l.BeginLoad(n, w.rng.IntN(2) == 0) {
+			w.load = &n
+		}
+	case 6:
+		if w.load != nil {
+			w.endLoad(w.rng.IntN(3) > 0)
+		}
+	case 7:
+		if s := w.sets[w.rng.IntN(len(w.sets))]; w.rng.IntN(8) == 0 {
+			w.l.Evict(s)
+		} else {
+			w.l.Await(s, w.rng.IntN(2) == 0)
+		}
+	}
+	require.NoError(w.t, w.l.Audit())
+}
+
+// granted sees that n is granted to a ticket that is the earliest and alone, once
+// a load has been called off if it is in the way, and n's set has been loaded if
+// that is away.
+func (w *walk) granted(n Need) {
+	fits := w.load != nil && w.l.FitsBeside(n, w.load.Set)
+	c, ok := w.l.Claim(n)
+	if fits {
+		require.True(w.t, ok, "it fits beside the load")
+	}
+	if !ok && w.load != nil {
+		w.endLoad(false)
+		c, ok = w.l.Claim(n)
+	}
+	if !ok {
+		require.True(w.t, w.l.Away(n), "nothing else is waited for")
+		for _, s := range w.sets {
+			w.l.Await(s, false)
+		}
+		require.True(w.t, w.l.BeginLoad(n, true), "room for its set")
+		require.NoError(w.t, w.l.Audit())
+		w.l.EndLoad(n.Set)
+		c, ok = w.l.Claim(n)
+	}
+	require.True(w.t, ok, "alone on the device")
+	require.NoError(w.t, w.l.Audit())
+	w.held = append(w.held, &ticket{c: c})
+}
+
+// TestLedgerRandomWalk claims, yields, hands on, loads and evicts at random.
+// Every step is audited, and whenever nobody holds anything a random need of
+// those that Check has admitted is granted, whatever lies where: free bytes that
+// cannot be claimed would show here, and a need that Check should have refused.
 func TestLedgerRandomWalk(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(9, seed))
-			var sets []*Set
-			for i := range 3 {
-				sets = append(sets, NewSet(fmt.Sprint(i), uint64(1+rng.IntN(12))*mib))
-			}
-			var needs []Need
-			var budget uint64
-			for range 5 {
-				size := uint64(mib) << rng.IntN(4)
-				n := Need{Resident: []Request{{Bytes: size}, {Bytes: size}, {Bytes: size, Late: 1}, {Bytes: 1 + rng.Uint64N(size), Exact: true}}}
-				if rng.IntN(2) == 0 {
-					n.Set = sets[rng.IntN(len(sets))]
-					if rng.IntN(2) == 0 {
-						n.Streaming = append(slices.Clone(n.Resident), Request{Bytes: size / 2, Exact: true})
-						n.Fill = rng.IntN(2) == 0
-					}
-				}
-				budget = max(budget, n.peak())
-				needs = append(needs, n)
-			}
-			l := ledger(t, budget)
-			type job struct {
-				c       *Claim
-				yielded bool
-			}
-			var jobs []*job
-			var marks []*Mark
-			seq := uint64(0)
-			end := func() { // the oldest, as the turns have it
-				j := jobs[0]
-				jobs = jobs[1:]
-				seq++
-				m := &Mark{Seq: seq}
-				marks = append(marks, m)
-				handOn(l, j.c, m)
-				if j.c.Set != nil {
-					l.MarkLoaded(j.c.Set)
-					f := &Fence{}
-					f.Record([]*Mark{m})
-					l.Unpin(j.c.Set, f)
-				}
-			}
+			w := newWalk(t, seed)
 			for range 400 {
-				switch rng.IntN(5) {
-				case 0, 1:
-					held, resident := l.Holds() > 0, loaded(sets)
-					c, ok := l.Claim(needs[rng.IntN(len(needs))])
-					if !ok || held && c.Set == nil {
-						require.Equal(t, resident, loaded(sets), "a set goes only for a job that is alone or loads its own")
-					}
-					if ok {
-						jobs = append(jobs, &job{c: c})
-					}
-				case 2:
-					if len(jobs) > 0 && !jobs[0].yielded {
-						jobs[0].yielded = true
-						for _, h := range jobs[0].c.Blocks {
-							l.Yield(h)
-						}
-					}
-				case 3:
-					if len(jobs) > 0 && jobs[0].yielded {
-						end()
-					}
-				case 4:
-					if len(marks) > 0 {
-						marks[0].Done = true
-						marks = marks[1:]
-					}
-				}
-				require.NoError(t, l.Audit())
-				if len(jobs) == 0 {
-					n := needs[rng.IntN(len(needs))]
-					c, ok := l.Claim(n)
-					require.True(t, ok, "alone on the device")
-					jobs = append(jobs, &job{c: c})
+				w.step()
+				if len(w.held) == 0 {
+					w.granted(w.needs[w.rng.IntN(len(w.needs))])
 				}
 			}
 		})
 	}
+}
+
+// TestCheckRefusesWhatIsNeverGranted tries random needs against random budgets:
+// what Check refuses is not granted on an empty device either.
+func TestCheckRefusesWhatIsNeverGranted(t *testing.T) {
+	refused := 0
+	for seed := range uint64(500) {
+		w := newWalk(t, seed)
+		w.l = ledger(t, uint64(2+w.rng.IntN(48))*mib)
+		n := w.need()
+		err := w.l.Check(n)
+		if err == nil {
+			w.granted(w.l.Usable(n))
+			continue
+		}
+		refused++
+		_, ok := w.l.Claim(n)
+		require.False(t, ok, "%v", err)
+		if n.Set != nil && n.Resident != nil && w.l.BeginLoad(n, true) {
+			w.l.EndLoad(n.Set)
+			_, ok = w.l.Claim(n)
+			require.False(t, ok, "%v", err)
+		}
+	}
+	require.Greater(t, refused, 50)
+	require.Less(t, refused, 450)
 }

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// PromoteAfter is how many claims in a row must have gone by without a
-// resident set before another set that can be streamed may take its place, and
-// how long a set that had to go for a job stays away. Two sets used in turn
-// under a budget for one are therefore not swapped at every job.
-const PromoteAfter = 8
+// UnusedAfter is the number of claims after which a set that none of them used
+// counts as unused: another set whose partitions could stream may be loaded in
+// its place. A set that was evicted for a partition is not loaded for
+// partitions that can stream for as many claims. So two sets used in turn under
+// a budget for one are not swapped at every partition.
+const UnusedAfter = 8
 
 // Set is a parameter set that may be resident on one device. Its fields
 // belong to the device's ledger.
@@ -17,15 +18,15 @@ type Set struct {
 	name  string
 	bytes uint64
 
-	block   Block    // its place; Bytes is 0 if it has none
-	before  []*Fence // to pass before anything is written there
-	uses    []*Fence // of jobs that used it and are gone
-	pins    int      // tickets that use it, and the background load
-	loaded  bool     // the place holds the points
-	loading bool     // a background load has it
-	dropped bool     // to go as soon as it is not pinned
-	lastUse uint64   // Ledger.clock when last claimed
-	awayTo  uint64   // Ledger.clock before which it is not loaded again: it had to go for a job
+	block    Block    // its place; Bytes is 0 if it has none
+	before   []*Fence // to pass before anything is written there
+	uses     []*Fence // of tickets that have ended their use
+	pins     int      // tickets that use it, and its load
+	loaded   bool     // the place holds the points
+	awaited  bool     // partitions have waited for it and not claimed it yet
+	evicting bool     // to be evicted as soon as it is not pinned
+	lastUse  uint64   // Ledger.clock when last claimed or loaded
+	awayTo   uint64   // Ledger.clock before which only a partition that cannot stream loads it
 }
 
 // NewSet describes a parameter set that takes bytes of VRAM.
@@ -40,7 +41,8 @@ func (s *Set) Bytes() uint64 { return s.bytes }
 // Block is where the set lies; call it only while the set is pinned.
 func (s *Set) Block() Block { return s.block }
 
-// Before are the fences that have to pass before the set is written to.
+// Before are the fences that have to pass before the set is written to; none
+// once it is loaded.
 func (s *Set) Before() []*Fence { return s.before }
 
 // Loaded reports whether the set's place holds its points.
@@ -60,13 +62,14 @@ func (l *Ledger) settle(s *Set, limit cost) bool {
 	}
 	s.block = Block{off, bytes}
 	s.before = l.spans.put(span{off: off, end: off + bytes, set: s})
-	s.uses, s.loaded, s.dropped = nil, false, false
+	s.uses, s.loaded, s.evicting = nil, false, false
 	l.sets = append(l.sets, s)
 	l.chunks.use(s.block)
 	return true
 }
 
-// evictable are the sets that no ticket and no load uses, longest unused first.
+// evictable are the sets that nobody pins, the longest unused first and those
+// that are awaited last.
 func (l *Ledger) evictable() []*Set {
 	var free []*Set
 	for _, s := range l.sets {
@@ -74,90 +77,36 @@ func (l *Ledger) evictable() []*Set {
 			free = append(free, s)
 		}
 	}
-	slices.SortStableFunc(free, func(a, b *Set) int { return cmp.Compare(a.lastUse, b.lastUse) })
+	slices.SortStableFunc(free, func(a, b *Set) int {
+		if a.awaited != b.awaited {
+			if b.awaited {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.lastUse, b.lastUse)
+	})
 	return free
 }
 
-// stale are the evictable sets that have not been used for PromoteAfter claims.
-func (l *Ledger) stale() []*Set {
-	return slices.DeleteFunc(l.evictable(), func(s *Set) bool { return l.clock-s.lastUse < PromoteAfter })
+// unused are the evictable sets that have not been used for UnusedAfter claims.
+func (l *Ledger) unused() []*Set {
+	return slices.DeleteFunc(l.evictable(), func(s *Set) bool { return s.awaited || l.clock-s.lastUse < UnusedAfter })
 }
 
-// yieldPlace evicts s for a job that cannot run beside it.
-func (l *Ledger) yieldPlace(s *Set) {
+// evictForTicket evicts s for a ticket that cannot run beside it.
+func (l *Ledger) evictForTicket(s *Set) {
 	l.evict(s)
-	s.awayTo = l.clock + PromoteAfter
+	l.StayAway(s)
 }
 
-// Settles reports whether a job of n finds its set resident, or may load it, if
-// no other job holds anything then: there is room for the set and n's resident
-// blocks beside the sets that were used in the last PromoteAfter claims, and the
-// set has not itself had to go for a job in that time.
-func (l *Ledger) Settles(n Need) bool {
-	s := n.Set
-	if s == nil || n.Resident == nil {
-		return false
-	}
-	if s.placed() {
-		return true
-	}
-	if s.bytes == 0 || l.clock < s.awayTo {
-		return false
-	}
-	l.spans.tidy()
-	_, empty := l.without(l.stale())
-	bytes := roundUp(s.bytes, Granule)
-	off, ok := empty.highest(bytes, Granule, idle)
-	if !ok {
-		return false
-	}
-	empty.put(span{off: off, end: off + bytes, set: s})
-	_, ok = empty.place(n.Resident, densest)
-	return ok
-}
+// StayAway keeps s from being loaded for partitions that can stream, for
+// UnusedAfter claims.
+func (l *Ledger) StayAway(s *Set) { s.awayTo = l.clock + UnusedAfter }
 
-// settleFor gives n's set a place that does not push out a set in use, and
-// claims n's resident blocks beside it, or does nothing: a set that is not in use
-// goes only for a job that then has all it needs.
-func (l *Ledger) settleFor(n Need) (*Claim, bool) {
-	s := n.Set
-	if s.bytes == 0 || l.clock < s.awayTo {
-		return nil, false
-	}
-	stale := l.stale()
-	for k := range len(stale) + 1 {
-		if !l.roomBeside(n, stale[:k]) {
-			continue
-		}
-		var c *Claim
-		ok := l.orNothing(func() (ok bool) {
-			for _, v := range stale[:k] {
-				l.evict(v)
-			}
-			c, ok = l.settleAndTake(n, fenced)
-			return ok
-		})
-		return c, ok
-	}
-	return nil, false
-}
-
-// settleAndTake gives n's set a place on spans that cost at most limit and
-// claims n's resident blocks, or does nothing.
-func (l *Ledger) settleAndTake(n Need, limit cost) (c *Claim, ok bool) {
-	ok = l.orNothing(func() bool {
-		if !l.settle(n.Set, limit) {
-			return false
-		}
-		c, ok = l.take(n.Resident, n.Set)
-		return ok
-	})
-	return c, ok
-}
-
-// orNothing calls do, which moves sets and may claim last. If it reports false
-// the ledger is as it was. Pinned sets do not move, and are not written to: who
-// pins one looks at its place without asking the ledger.
+// orNothing calls do, which evicts and places sets and may claim last. If it
+// reports false the ledger is as it was. Pinned sets neither move nor change,
+// since whoever pins one looks at its place without asking the ledger.
 func (l *Ledger) orNothing(do func() bool) bool {
 	spans, sets, claims := slices.Clone(l.spans), slices.Clone(l.sets), slices.Clone(l.chunks.claims)
 	free := l.evictable()
@@ -180,7 +129,7 @@ func (l *Ledger) orNothing(do func() bool) bool {
 	return false
 }
 
-// evict takes s's place back, behind the fences of its users. Nobody pins s.
+// evict makes s's place free behind the fences of its users. Nobody pins s.
 func (l *Ledger) evict(s *Set) {
 	if s.pins > 0 {
 		panic("BUG: vram: evicts a pinned parameter set")
@@ -200,10 +149,6 @@ func (l *Ledger) evict(s *Set) {
 // leave notes that s has no place.
 func (s *Set) leave() { s.block, s.before, s.uses, s.loaded = Block{}, nil, nil, false }
 
-// MarkLoaded says that all copies into s have been enqueued ahead of every
-// use that a later ticket can enqueue.
-func (l *Ledger) MarkLoaded(s *Set) { s.loaded = true }
-
 // Unpin ends one ticket's use of s; use is its fence, recorded.
 func (l *Ledger) Unpin(s *Set, use *Fence) {
 	s.uses = unpassed(append(s.uses, use))
@@ -215,103 +160,25 @@ func (l *Ledger) unpin(s *Set) {
 		panic("BUG: vram: unpins a parameter set that is not pinned")
 	}
 	s.pins--
-	// A place that was never filled is of no use to anybody.
-	if s.pins == 0 && (s.dropped || !s.loaded) {
+	if s.pins == 0 && (s.evicting || !s.loaded) {
 		l.evict(s)
 	}
 }
 
-// Drop takes s's place back once nobody pins it. It does not wait.
-func (l *Ledger) Drop(s *Set) {
+// Evict evicts s as soon as nobody pins it. It does not wait.
+func (l *Ledger) Evict(s *Set) {
 	if !s.placed() {
 		return
 	}
-	s.dropped = true
+	s.evicting = true
 	if s.pins == 0 {
 		l.evict(s)
 	}
 }
 
-// DropAll drops every set.
-func (l *Ledger) DropAll() {
+// EvictAll evicts every set.
+func (l *Ledger) EvictAll() {
 	for _, s := range slices.Clone(l.sets) {
-		l.Drop(s)
+		l.Evict(s)
 	}
-}
-
-// BeginLoad gives n.Set a place for a load in the background and pins it,
-// evicting sets that have not been used for PromoteAfter claims. It returns
-// false if there is no room now, or if n's blocks would then no longer fit
-// beside the sets that stay.
-func (l *Ledger) BeginLoad(n Need) bool {
-	s := n.Set
-	if s.placed() || s.bytes == 0 || Peak(n.Resident, s.bytes) > l.bytes {
-		return false
-	}
-	l.spans.tidy()
-	victims := l.stale()
-	for k := range len(victims) + 1 {
-		if !l.roomBeside(n, victims[:k]) {
-			continue
-		}
-		ok := l.orNothing(func() bool {
-			for _, v := range victims[:k] {
-				l.evict(v)
-			}
-			return l.settle(s, fenced)
-		})
-		if ok {
-			s.pins++
-			s.loading = true
-			s.lastUse = l.clock
-		}
-		return ok
-	}
-	return false
-}
-
-// roomBeside reports whether n's set fits now, and n's blocks would fit
-// beside it on a device without other jobs, if gone were evicted.
-func (l *Ledger) roomBeside(n Need, gone []*Set) bool {
-	now, empty := l.without(gone)
-	bytes := roundUp(n.Set.bytes, Granule)
-	off, ok := now.highest(bytes, Granule, fenced)
-	if !ok {
-		return false
-	}
-	empty.put(span{off: off, end: off + bytes, set: n.Set})
-	_, ok = empty.place(n.Resident, densest)
-	return ok
-}
-
-// without is the spans without some sets, as they are and without all jobs.
-func (l *Ledger) without(gone []*Set) (now, empty spans) {
-	now, empty = slices.Clone(l.spans), slices.Clone(l.spans)
-	for i := range now {
-		if slices.Contains(gone, now[i].set) {
-			now[i].set, empty[i].set = nil, nil
-		}
-		if empty[i].set == nil {
-			empty[i] = span{off: empty[i].off, end: empty[i].end}
-		}
-	}
-	return now, empty
-}
-
-// EndLoad ends a background load: with ok the set is resident and all its
-// copies have completed. Without, its place is given back behind marks.
-func (l *Ledger) EndLoad(s *Set, ok bool, marks []*Mark) {
-	s.loading = false
-	s.loaded = ok
-	use := &Fence{}
-	use.Record(marks)
-	l.Unpin(s, use)
-}
-
-// PoisonLoad ends a background load whose copies could not be fenced.
-func (l *Ledger) PoisonLoad(s *Set) {
-	s.loading = false
-	use := &Fence{}
-	use.Poison()
-	l.Unpin(s, use)
 }

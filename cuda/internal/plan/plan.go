@@ -116,9 +116,9 @@ func fewerBytes(a, b error) error {
 	return b
 }
 
-// Need is what a job claims, in whichever of its tiers the ledger chooses.
+// Need is what a partition claims, in whichever of its tiers the ledger chooses.
 func (p Plans) Need(set *vram.Set) vram.Need {
-	n := vram.Need{Set: set, Fill: true}
+	n := vram.Need{Set: set}
 	if p.Resident != nil {
 		n.Resident = p.Resident.requests()
 	}
@@ -394,7 +394,7 @@ const (
 //	          36 list + 32 i                           values and indices
 //	          4 * 4 (i + list)                         positions in l, a, b of G1 and G2
 //	          3 of 4 (ceil(n / 32) + ceil(n / 1024) + 1)  densities and ranks; n = x, x, i
-//	          5 * 256 + maxResultBytes                 decode status, results
+//	          maxResultBytes                           results
 //	scratch   for each of the five sums the larger of
 //	          MSM.ScratchBytes / 2^shift               at least a window of the least plan
 //	          2112 points                              OnesScratchBytes

@@ -83,7 +83,6 @@ func (p *packing) take(bytes uint64) launch.Range {
 
 // Witness is where a job's parts lie in its witness block.
 type Witness struct {
-	Status    launch.Range                   // decode status of each section, if the job loads the set
 	Ones      launch.Range                   // bitmap of the aux variables that are one
 	Values    launch.Range                   // the list: inputs first, then dense aux values
 	Indices   launch.Range                   // of the list's aux entries
@@ -111,7 +110,6 @@ func (s Shape) Layout(base uint64, capacity uint32) Witness {
 		return launch.Density{N: n, Bitmap: p.take(launch.BitmapBytes(n)), Ranks: p.take(launch.RanksBytes(n))}
 	}
 	w := Witness{
-		Status:  p.take(uint64(len(AllSections)) * SectionStatusBytes),
 		Ones:    p.take(launch.BitmapBytes(s.Aux)),
 		Values:  p.take(uint64(s.Inputs+capacity) * launch.FrBytes),
 		Indices: p.take(uint64(capacity) * launch.WordBytes),

@@ -93,7 +93,7 @@ func TestMemoryForEveryDomain(t *testing.T) {
 func witnessBytes(aux, inputs, list uint64) uint64 {
 	density := func(n uint64) uint64 { return sizes(4*over(n, 32), 4*(over(n, 1024)+1)) }
 	positions := sizes(4 * (inputs + list))
-	return sizes(5*256, 4*over(aux, 32), 32*(inputs+list), 4*list) +
+	return sizes(4*over(aux, 32), 32*(inputs+list), 4*list) +
 		2*density(aux) + density(inputs) + 4*positions + sizes(16+64*(4*192+384)+3*192+384)
 }
 
@@ -214,6 +214,10 @@ func checkPeak(t *testing.T, n vram.Need, set uint64) {
 	l, err := vram.NewLedger(peak, vram.Granule)
 	require.NoError(t, err)
 	require.NoError(t, l.Check(n))
+	if n.Streaming == nil {
+		require.True(t, l.BeginLoad(n, true))
+		l.EndLoad(n.Set)
+	}
 	_, ok := l.Claim(n)
 	require.True(t, ok)
 	l, err = vram.NewLedger(peak-vram.Granule, vram.Granule)
