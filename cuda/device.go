@@ -20,10 +20,6 @@ import (
 )
 
 const (
-	// contextBytes is what a context takes of the card, with our kernels' code.
-	// Measured on an H200 with driver 580: 532 MiB before all code was loaded.
-	contextBytes = 536 << 20
-
 	// reserveShare of the free memory, 1/20, is left to others when no budget
 	// is set.
 	reserveShare = 20
@@ -68,7 +64,7 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 	if _, err := options.jobBudget(card, fixedOn(card)); err != nil {
 		return nil, err
 	}
-	s, err := newSession(card, images, options)
+	s, err := newSession(card, images, options.session())
 	switch {
 	case refusesContext(err): // one that another engine has lost, or a library beside us
 		return nil, goneError(card, err)
@@ -80,10 +76,10 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 	d.current.Store(s)
 	budget, err := options.jobBudget(card, s.fixed())
 	if err == nil && options.plansWithWhatIsFree(card) {
-		budget, err = s.freeNow(budget)
+		budget, err = freeNow(s, budget)
 	}
 	if err == nil {
-		err = s.pin(options)
+		err = s.pin()
 	}
 	if err == nil {
 		s.budget, s.kept = budget, d.lost.bytes

@@ -121,3 +121,46 @@ func (h *holding) noteRange(i int) driver.Range {
 	r := h.block(i)
 	return driver.Range{Base: driver.DevicePtr(r.Addr), Bytes: r.Bytes, Mode: driver.ReadWrite}
 }
+
+// tablesFor makes the twiddles of a domain, at their first use enqueueing the
+// kernels that fill them. For the job in its compute turn.
+func (h *holding) tablesFor(ctx context.Context, logSize uint32) (launch.Tables, error) {
+	set := h.tables[logSize]
+	if set == nil {
+		set = &tableSet{}
+		h.tables[logSize] = set
+	}
+	if set.filled {
+		return set.Tables, nil
+	}
+	err := h.ticket.Enqueue(ctx, sched.Compute, func() error {
+		return h.on(sched.Compute, func(b *driver.Bound, st driver.Stream) (err error) {
+			memory := h.tableAt(logSize)
+			if memory.Bytes == 0 {
+				memory.Bytes = launch.TableBytes(logSize)
+				if set.memory == 0 {
+					if set.memory, err = b.MemAlloc(memory.Bytes); err != nil {
+						return err
+					}
+				}
+				memory.Addr = uint64(set.memory)
+			}
+			tables, calls := launch.NewTables(logSize, memory)
+			set.Tables = tables
+			return h.kernels.enqueue(b, st, calls)
+		})
+	})
+	set.filled = err == nil
+	return set.Tables, err
+}
+
+// reportSpans is report for a job that has ended, whether it came to claim or
+// not.
+func (h *holding) reportSpans() {
+	if h == nil || h.spans == nil {
+		return
+	}
+	sched.MayWait("the job's time stamps")
+	// What fails here has been noticed by the job.
+	_ = h.stamps.thread.Do(h.context, h.spans.report)
+}

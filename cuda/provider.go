@@ -66,6 +66,20 @@ type Options struct {
 // and rounds, and two for one core to fill by turns.
 const MinHostBytes = (loadSlots + tileSlots + 2) * staging.SlotBytes
 
+const (
+	// flyingSlots is how many pinned buffers may be on the bus beside those
+	// being filled: 32 MiB, about 0.6 ms of copying.
+	flyingSlots = 8
+
+	// maxFillers bounds the goroutines that copy: 16 reach 46.9 GB/s on an
+	// H200 host, which is what the bus takes from pageable memory.
+	maxFillers = 16
+
+	// freeCores is the share of the cores, 1/8, that no such goroutine takes:
+	// whoever holds a lock, or launches, has to find one.
+	freeCores = 8
+)
+
 // fillers is how many goroutines fill how many pinned buffers.
 func (o Options) fillers() (threads, slots int) {
 	cores := runtime.GOMAXPROCS(0)
@@ -87,6 +101,12 @@ func (o Options) budget(cardBytes uint64) uint64 {
 		return uint64(o.BudgetShare * float64(cardBytes))
 	}
 	return min(o.BudgetBytes, cardBytes)
+}
+
+// session is what the options say about a context.
+func (o Options) session() sessionOptions {
+	threads, slots := o.fillers()
+	return sessionOptions{host: o.pins, planted: o.planted, hangAfter: o.HangAfter, threads: threads, slots: slots}
 }
 
 // limits are what the options say about plans.

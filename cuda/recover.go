@@ -90,9 +90,9 @@ func (d *device) recover(ctx context.Context) error {
 		d.lost.add(old.lanes)
 		// Before the new context, which may need what the old one held.
 		_ = d.takeBack(d.card.Unbound)
-		s, err := newSession(d.card, d.images, d.options)
+		s, err := newSession(d.card, d.images, d.options.session())
 		if err == nil {
-			if err = s.pin(d.options); err != nil {
+			if err = s.pin(); err != nil {
 				err = errors.Join(err, s.close())
 			}
 		}

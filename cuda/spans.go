@@ -271,17 +271,6 @@ func (m *spans) report(b *driver.Bound) error {
 	return nil
 }
 
-// reportSpans is report for a job that has ended, whether it came to claim or
-// not.
-func (h *holding) reportSpans() {
-	if h == nil || h.spans == nil {
-		return
-	}
-	sched.MayWait("the job's time stamps")
-	// What fails here has been noticed by the job.
-	_ = h.stamps.thread.Do(h.context, h.spans.report)
-}
-
 // release gives all events back; nothing is recorded any more. What the driver
 // refuses to take back goes with the context.
 func (t *stamps) release(b *driver.Bound) error {

@@ -1,9 +1,7 @@
 package cuda
 
 import (
-	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/cuda/internal/registered"
-	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 )
 
@@ -33,12 +31,4 @@ func (d *device) Stats() backend.Stats {
 	counts.PinnedBytes = d.current.Load().pinned()
 	counts.HostSetBytes = registered.PointBytes(d.current.Load().pins)
 	return counts
-}
-
-// pinned is the host memory of all rings and results, and what AllocHost gave.
-func (s *session) pinned() uint64 {
-	slots := len(s.uploads.Slots) + len(s.loads.Slots) + len(s.tiles.Slots)
-	s.results.mu.Lock()
-	defer s.results.mu.Unlock()
-	return uint64(slots)*staging.SlotBytes + uint64(len(s.results.all))*plan.MaxResultBytes + s.pins.MemoryBytes()
 }

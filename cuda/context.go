@@ -1,12 +1,13 @@
 package cuda
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/internal/launch"
@@ -14,18 +15,6 @@ import (
 )
 
 const (
-	// flyingSlots is how many pinned buffers may be on the bus beside those
-	// being filled: 32 MiB, about 0.6 ms of copying.
-	flyingSlots = 8
-
-	// maxFillers bounds the goroutines that copy: 16 reach 46.9 GB/s on an
-	// H200 host, which is what the bus takes from pageable memory.
-	maxFillers = 16
-
-	// freeCores is the share of the cores, 1/8, that no such goroutine takes:
-	// whoever holds a lock, or launches, has to find one.
-	freeCores = 8
-
 	// loadSlots is the ring for parameter files, and the buffers on the card
 	// that their bytes are decoded from.
 	loadSlots = 8
@@ -33,12 +22,16 @@ const (
 	// tileSlots is the ring of the job in its compute turn, for witnesses that
 	// go in rounds.
 	tileSlots = 4
-
-	// sessionBytes is what a session keeps on the device for good: the decode
-	// buffers, tables for every domain up to maxTableLog (8.1 MiB in all, of which
-	// they share 8), and the decode status of a load (1.25 KiB).
-	sessionBytes = loadSlots*staging.SlotBytes + 10<<20
 )
+
+// sessionOptions are what a provider's options say about a context.
+type sessionOptions struct {
+	host      *registered.Memory // what the provider's users ask for; nil: nothing
+	planted   func(step string)  // called at each step of a job; nil: nothing is
+	hangAfter time.Duration      // that a copy may last; 0: for ever
+	threads   int                // goroutines that fill the upload ring
+	slots     int                // buffers of the upload ring
+}
 
 // session is all that lives and dies with a context.
 type session struct {
@@ -51,10 +44,8 @@ type session struct {
 	local   uint64           // bytes of local memory reserved for a thread
 	results resultPool
 	stamps  stamps
-	host    *registered.Memory
-	pins    *registered.Registrar // of host, and of points of sets
-
-	planted func(step string) // Options.planted
+	options sessionOptions
+	pins    *registered.Registrar // of options.host, and of points of sets
 
 	budget uint64        // bytes that may be mapped for jobs and sets
 	kept   func() uint64 // bytes that lost contexts of the card still hold
@@ -72,12 +63,12 @@ type tableSet struct {
 // newSession makes a context, loads the kernels and takes what it needs of the
 // card for good. It pins no host memory: a card that turns out to have no room
 // for jobs is asked again and again.
-func newSession(card *driver.Device, images *image.Set, options Options) (*session, error) {
+func newSession(card *driver.Device, images *image.Set, options sessionOptions) (*session, error) {
 	l, err := newLanes(card)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{lanes: l, host: options.pins, pins: &registered.Registrar{Context: l.context}, planted: options.planted, tables: map[uint32]*tableSet{}}
+	s := &session{lanes: l, pins: &registered.Registrar{Context: l.context}, options: options, tables: map[uint32]*tableSet{}}
 	if err := l.watch.Do(func(b *driver.Bound) error { return s.fill(b, images) }); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -95,10 +86,10 @@ func (s *session) Map(offset, bytes uint64) error {
 	return s.lanes.Map(offset, bytes)
 }
 
-// step says where a job is; see Options.planted.
+// step says where a job is; see sessionOptions.planted.
 func (s *session) step(name string) {
-	if s.planted != nil {
-		s.planted(name)
+	if s.options.planted != nil {
+		s.options.planted(name)
 	}
 }
 
@@ -115,59 +106,26 @@ func (s *session) fill(b *driver.Bound, images *image.Set) (err error) {
 
 // pin makes the session complete: it pins the rings, and what its provider was
 // asked to pin. After an error close gives back what there is.
-func (s *session) pin(options Options) error {
-	err := s.watch.Do(func(b *driver.Bound) error { return s.pinBuffers(b, options) })
+func (s *session) pin() error {
+	err := s.watch.Do(func(b *driver.Bound) error { return s.pinBuffers(b) })
 	if err == nil {
-		s.host.Enter(s.pins)
+		s.options.host.Enter(s.pins)
 	}
 	return err
 }
 
-func (s *session) pinBuffers(b *driver.Bound, options Options) (err error) {
-	threads, slots := options.fillers()
+func (s *session) pinBuffers(b *driver.Bound) (err error) {
 	for _, r := range []struct {
 		ring    **staging.Ring
 		slots   int
 		threads int
-	}{{&s.uploads, slots, threads}, {&s.loads, loadSlots, loadSlots}, {&s.tiles, tileSlots, tileSlots}} {
+	}{{&s.uploads, s.options.slots, s.options.threads}, {&s.loads, loadSlots, loadSlots}, {&s.tiles, tileSlots, tileSlots}} {
 		if *r.ring, err = staging.NewRing(b, r.slots, r.threads); err != nil {
 			return err
 		}
-		(*r.ring).HangAfter = options.HangAfter
+		(*r.ring).HangAfter = s.options.hangAfter
 	}
 	return s.results.prepare(b)
-}
-
-// tablesFor makes the twiddles of a domain, at their first use enqueueing the
-// kernels that fill them. For the job in its compute turn.
-func (h *holding) tablesFor(ctx context.Context, logSize uint32) (launch.Tables, error) {
-	set := h.tables[logSize]
-	if set == nil {
-		set = &tableSet{}
-		h.tables[logSize] = set
-	}
-	if set.filled {
-		return set.Tables, nil
-	}
-	err := h.ticket.Enqueue(ctx, sched.Compute, func() error {
-		return h.on(sched.Compute, func(b *driver.Bound, st driver.Stream) (err error) {
-			memory := h.tableAt(logSize)
-			if memory.Bytes == 0 {
-				memory.Bytes = launch.TableBytes(logSize)
-				if set.memory == 0 {
-					if set.memory, err = b.MemAlloc(memory.Bytes); err != nil {
-						return err
-					}
-				}
-				memory.Addr = uint64(set.memory)
-			}
-			tables, calls := launch.NewTables(logSize, memory)
-			set.Tables = tables
-			return h.kernels.enqueue(b, st, calls)
-		})
-	})
-	set.filled = err == nil
-	return set.Tables, err
 }
 
 // close gives everything back and destroys the context; nothing of the ledger
@@ -181,10 +139,10 @@ func (s *session) close() (failed error) {
 	if errors.Is(err, driver.ErrClosed) {
 		err = nil
 	}
-	err = errors.Join(err, s.host.Leave(s.pins), s.lanes.close())
+	err = errors.Join(err, s.options.host.Leave(s.pins), s.lanes.close())
 	if s.context.Closed() {
 		// Not before: what a lost context does not unpin ends with it.
-		s.host.RegisterRest()
+		s.options.host.RegisterRest()
 	}
 	return err
 }
@@ -222,4 +180,12 @@ func freeOnce(b *driver.Bound, p *driver.DevicePtr) error {
 		*p = 0
 	}
 	return err
+}
+
+// pinned is the host memory of all rings and results, and what AllocHost gave.
+func (s *session) pinned() uint64 {
+	slots := len(s.uploads.Slots) + len(s.loads.Slots) + len(s.tiles.Slots)
+	s.results.mu.Lock()
+	defer s.results.mu.Unlock()
+	return uint64(slots)*staging.SlotBytes + uint64(len(s.results.all))*plan.MaxResultBytes + s.pins.MemoryBytes()
 }

@@ -1,11 +1,13 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
 	"github.com/libcuzk/libcuzk/internal/launch"
+	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
 // kernelTable holds the kernels of one context.
@@ -47,4 +49,17 @@ func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, calls []launch.C
 		}
 	}
 	return k.timer.mark(b, s, "")
+}
+
+// errLaunchMemory is for a launch that the driver had no memory for, in spite
+// of the reserve. The context goes on: nothing of the launch has happened.
+var errLaunchMemory = fmt.Errorf("%w: for a kernel's first launch", sched.ErrNoMemory)
+
+func launchMemory(b *driver.Bound, err error) error {
+	free, total, failed := b.MemInfo()
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	return fmt.Errorf("%w: %w; %d of the card's %d bytes are free, which others hold or this process's budget takes: "+
+		"wait for them, or give each process a lower budget (CUZK_VRAM_BUDGET)", errLaunchMemory, err, free, total)
 }
