@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
@@ -134,25 +135,25 @@ func benchmarkProve(b *testing.B, d *device, c *synth.Circuit, p *srs.Params, wo
 func timedKernels(b *testing.B, d *device, c *synth.Circuit, p *srs.Params, log int) string {
 	r, s := c.Blinding()
 	session := d.current.Load()
-	session.kernels.timer = &kernelTimer{}
+	session.Kernels.Timer = &devcontext.Timer{}
 	prove(b, d, p, c.Assignment(), r, s)
-	var times map[string]kernelTime
-	require.NoError(b, session.watch.Do(func(bound *driver.Bound) (err error) {
-		times, err = session.kernels.timer.read(bound)
+	var times map[string]devcontext.Time
+	require.NoError(b, session.Watch.Do(func(bound *driver.Bound) (err error) {
+		times, err = session.Kernels.Timer.Read(bound)
 		return err
 	}))
-	session.kernels.timer = nil
+	session.Kernels.Timer = nil
 	var names []string
 	var total time.Duration
 	for name, t := range times {
 		names = append(names, name)
-		total += t.total
+		total += t.Total
 	}
-	sort.Slice(names, func(i, j int) bool { return times[names[i]].total > times[names[j]].total })
+	sort.Slice(names, func(i, j int) bool { return times[names[i]].Total > times[names[j]].Total })
 	var text strings.Builder
 	fmt.Fprintf(&text, "2^%d: kernels of one partition, %.3f ms\n", log, total.Seconds()*1e3)
 	for _, name := range names {
-		fmt.Fprintf(&text, "    %-28s %3d launches %9.3f ms\n", name, times[name].launches, times[name].total.Seconds()*1e3)
+		fmt.Fprintf(&text, "    %-28s %3d launches %9.3f ms\n", name, times[name].Launches, times[name].Total.Seconds()*1e3)
 	}
 	return text.String()
 }
@@ -180,8 +181,8 @@ func BenchmarkStaging(b *testing.B) {
 			b.SetBytes(n * launch.FrBytes)
 			for range b.N {
 				err := d.jobs.Run(b.Context(), need, sched.Work{Upload: func(ctx context.Context, t *sched.Ticket) error {
-					h := d.current.Load().holdingOf(t)
-					return h.uploads.Send(ctx, h.lane(ctx, sched.Upload), segments(h.block(0)))
+					h := holdingOf(d.current.Load(), t)
+					return h.Uploads.Send(ctx, h.lane(ctx, sched.Upload), segments(h.block(0)))
 				}})
 				require.NoError(b, err)
 			}

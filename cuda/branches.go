@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/timeline"
 	"github.com/libcuzk/libcuzk/internal/launch"
@@ -27,7 +28,7 @@ func (j *job) fork(ctx context.Context) error {
 			return err
 		}
 		j.forked = true
-		for _, side := range j.sides {
+		for _, side := range j.Sides {
 			if err := b.Wait(side, e); err != nil {
 				return err
 			}
@@ -50,12 +51,12 @@ func (j *job) enqueueBranches(ctx context.Context, inputs uint32, first bool) er
 				if j.plan.Streams {
 					i = 0
 				}
-				side, row := j.sides[i], rowSide(i)
-				if j.kernels.timer != nil {
-					side, row = compute, rowKernels // one after the other, so that each kernel's time is its own
+				side, row := j.Sides[i], devcontext.TrackSide(i)
+				if j.Kernels.Timer != nil {
+					side, row = compute, devcontext.TrackKernels // one after the other, so that each kernel's time is its own
 				}
-				return j.spans.around(b, side, timeline.Kernels, row, "sum "+of.String(), func() error {
-					return j.kernels.enqueue(b, side, calls)
+				return j.spans.Around(b, side, timeline.Kernels, row, "sum "+of.String(), func() error {
+					return j.Kernels.Enqueue(b, side, calls)
 				})
 			}, j.withSet(plan.BlockWitness, plan.BlockScratch)...)
 		})
@@ -72,7 +73,7 @@ func (j *job) join(ctx context.Context) error {
 }
 
 func (j *job) joinSides(b *driver.Bound, compute driver.Stream) error {
-	for _, side := range j.sides {
+	for _, side := range j.Sides {
 		e, err := j.mark(b, side)
 		if err != nil {
 			return err
@@ -87,7 +88,7 @@ func (j *job) joinSides(b *driver.Bound, compute driver.Stream) error {
 
 // mark records an event of the job on a stream.
 func (j *job) mark(b *driver.Bound, s driver.Stream) (driver.Event, error) {
-	e, err := j.event(b)
+	e, err := j.Event(b)
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +105,7 @@ func (j *job) joinAnyway() error {
 	}
 	// Not under the job's context, which may have ended.
 	return j.ticket.Enqueue(context.Background(), sched.Compute, func() error {
-		err := j.on(sched.Compute, j.joinSides)
+		err := j.On(sched.Compute, j.joinSides)
 		if err != nil && !errors.Is(err, sched.ErrDeviceLost) {
 			err = fmt.Errorf("%w: joining streams after a failure: %w", sched.ErrDeviceLost, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
@@ -41,8 +42,8 @@ func lessReserve(bytes uint64) uint64 { return bytes - bytes/reserveShare }
 
 // freeNow is what is free on the card now, less the reserve, and at most most. It
 // refuses to plan with that if it is nothing.
-func freeNow(s *session, most uint64) (budget uint64, err error) {
-	err = s.watch.Do(func(b *driver.Bound) error {
+func freeNow(s *devcontext.Context, most uint64) (budget uint64, err error) {
+	err = s.Watch.Do(func(b *driver.Bound) error {
 		free, _, err := b.MemInfo()
 		budget = min(lessReserve(free), most)
 		return err
@@ -50,7 +51,7 @@ func freeNow(s *session, most uint64) (budget uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return budget, enough(budget, s.context.Device())
+	return budget, enough(budget, s.Driver.Device())
 }
 
 // retryLaunch is how long a job waits before it runs again after such a launch:
@@ -64,7 +65,7 @@ func (d *device) withMemory(ctx context.Context, again func() bool, do func() er
 	begin := time.Now()
 	for {
 		err := do()
-		if !errors.Is(err, errLaunchMemory) {
+		if !errors.Is(err, devcontext.ErrLaunchMemory) {
 			return err
 		}
 		if time.Since(begin) >= d.options.MemoryWait || !again() {

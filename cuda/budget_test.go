@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
@@ -29,20 +30,20 @@ var (
 // fixedHere is fixedOn the card that tests run on.
 func fixedHere(t testing.TB) uint64 {
 	if onCard() {
-		return fixedOn(cudatest.Device(t))
+		return devcontext.FixedOn(cudatest.Device(t))
 	}
-	return fixedOn(simulated)
+	return devcontext.FixedOn(simulated)
 }
 
 // takenWhenOpened is what the simulator's card has used once it is open: less
 // than fixedHere, since its code is smaller than what contextBytes allows for.
 func takenWhenOpened() int64 {
 	const context, code = 522 << 20, 64 << 10 // of the simulator
-	return int64(context + localOn(simulated, localBytes) + sessionBytes + uint64(len(launch.Kernels()))*code)
+	return int64(context + devcontext.LocalOn(simulated, devcontext.LocalBytes) + devcontext.KeptBytes + uint64(len(launch.Kernels()))*code)
 }
 
 // TestFixedMemory is what package plan's tables of budgets take for an H200.
-func TestFixedMemory(t *testing.T) { assert.EqualValues(t, 710<<20, fixedOn(h200)) }
+func TestFixedMemory(t *testing.T) { assert.EqualValues(t, 710<<20, devcontext.FixedOn(h200)) }
 
 func TestLocalMemory(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -50,26 +51,26 @@ func TestLocalMemory(t *testing.T) {
 		of   uint64
 		want uint64
 	}{
-		"what a context has":     {h200, contextLocalBytes, 0},
+		"what a context has":     {h200, devcontext.ContextLocalBytes, 0},
 		"less than that":         {h200, 16, 0},
-		"the reserve on an H200": {h200, localBytes, 132 << 20},
-		"in whole granules":      {simulated, contextLocalBytes + 1, 2 << 20},
+		"the reserve on an H200": {h200, devcontext.LocalBytes, 132 << 20},
+		"in whole granules":      {simulated, devcontext.ContextLocalBytes + 1, 2 << 20},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, localOn(test.card, test.of)) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, devcontext.LocalOn(test.card, test.of)) })
 	}
 }
 
 // TestTablesHaveTheirPlace sees that tables of all domains lie in the memory
 // that a session has from the start, behind the decode buffers.
 func TestTablesHaveTheirPlace(t *testing.T) {
-	s := &session{decode: 1 << 32}
-	for log := range uint32(maxTableLog + 1) {
-		r := s.tableAt(log)
-		assert.Equal(t, uint64(s.decode)+loadSlots*staging.SlotBytes, r.Addr, "2^%d", log)
+	s := &devcontext.Context{Decode: 1 << 32}
+	for log := range uint32(devcontext.MaxTableLog + 1) {
+		r := s.TableAt(log)
+		assert.Equal(t, uint64(s.Decode)+devcontext.LoadSlots*staging.SlotBytes, r.Addr, "2^%d", log)
 		assert.Equal(t, launch.TableBytes(log), r.Bytes, "2^%d", log)
-		assert.LessOrEqual(t, r.Addr+r.Bytes, uint64(s.decode)+sessionBytes, "2^%d", log)
+		assert.LessOrEqual(t, r.Addr+r.Bytes, uint64(s.Decode)+devcontext.KeptBytes, "2^%d", log)
 	}
-	assert.Zero(t, s.tableAt(maxTableLog+1).Bytes, "larger ones have none")
+	assert.Zero(t, s.TableAt(devcontext.MaxTableLog+1).Bytes, "larger ones have none")
 }
 
 // fullCard opens a simulated card with a budget in which one job of a circuit
@@ -136,7 +137,7 @@ func TestLaunchWithoutMemory(t *testing.T) {
 		require.NoError(t, d.Load(t.Context(), p.params))
 		_, err := d.Prove(t.Context(), task(p))
 		require.ErrorIs(t, err, sched.ErrNoMemory)
-		assert.ErrorContains(t, err, "; 0 of the card's 2147483648 bytes are free")
+		assert.ErrorContains(t, err, "; 0 of the GPU's 2147483648 bytes are free")
 		assert.ErrorContains(t, err, strconv.FormatUint(d.Stats().BudgetBytes, 10)+" bytes")
 		leave(sim)
 		got, err := d.Prove(t.Context(), task(p))

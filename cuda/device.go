@@ -11,6 +11,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/srs"
@@ -36,7 +37,7 @@ type device struct {
 	options Options
 	jobs    *sched.Scheduler
 
-	current atomic.Pointer[session] // replaced when the card is reset, between jobs
+	current atomic.Pointer[devcontext.Context] // replaced when the card is reset, between jobs
 
 	mu     sync.Mutex
 	sets   map[*srs.Params]*cardSet // guarded by mu
@@ -61,10 +62,10 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 		card: card, images: images, options: options,
 		sets: map[*srs.Params]*cardSet{}, enqueued: make(chan struct{}, plan.MaxEnqueued),
 	}
-	if _, err := options.jobBudget(card, fixedOn(card)); err != nil {
+	if _, err := options.jobBudget(card, devcontext.FixedOn(card)); err != nil {
 		return nil, err
 	}
-	s, err := newSession(card, images, options.session())
+	s, err := devcontext.New(card, images, options.session())
 	switch {
 	case refusesContext(err): // one that another engine has lost, or a library beside us
 		return nil, goneError(card, err)
@@ -74,15 +75,15 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 		return nil, err
 	}
 	d.current.Store(s)
-	budget, err := options.jobBudget(card, s.fixed())
+	budget, err := options.jobBudget(card, s.FixedBytes())
 	if err == nil && options.plansWithWhatIsFree(card) {
 		budget, err = freeNow(s, budget)
 	}
 	if err == nil {
-		err = s.pin()
+		err = s.RegisterBuffers()
 	}
 	if err == nil {
-		s.budget, s.kept = budget, d.lost.bytes
+		s.Budget, s.Kept = budget, d.lost.bytes
 		d.jobs, err = sched.New(s, sched.Config{
 			Budget: budget, Chunk: options.chunkBytes, IdleAfter: options.IdleAfter,
 			MemoryWait: options.MemoryWait, HangAfter: options.HangAfter, Neighbours: neighboursOf(card.UUID),
@@ -90,7 +91,7 @@ func openDevice(card *driver.Device, images *image.Set, options Options) (*devic
 		})
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, errors.Join(err, s.Close())
 	}
 	return d, nil
 }
@@ -156,10 +157,10 @@ func (d *device) Close() (err error) {
 // if the card is gone and the driver lets nothing more go before the process ends.
 func (d *device) giveBack(failed error) error {
 	s := d.current.Load()
-	left := d.takeBack(s.watch.Do)
-	failed = errors.Join(failed, s.close())
-	if s.context.Closed() && s.holds() {
-		d.lost.add(s.lanes)
+	left := d.takeBack(s.Watch.Do)
+	failed = errors.Join(failed, s.Close())
+	if s.Driver.Closed() && s.HoldsMemory() {
+		d.lost.add(s.Streams)
 	}
 	if !d.lost.empty() {
 		left = d.takeBack(d.card.Unbound)
@@ -167,7 +168,7 @@ func (d *device) giveBack(failed error) error {
 	if d.gone.Load() != nil && driver.Sticky(left) {
 		left = nil
 	}
-	if lost := d.jobs.Lost() != nil || driver.Lost(failed); lost && left == nil && s.context.Closed() {
+	if lost := d.jobs.Lost() != nil || driver.Lost(failed); lost && left == nil && s.Driver.Closed() {
 		return nil
 	}
 	return errors.Join(failed, left)

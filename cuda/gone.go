@@ -28,7 +28,7 @@ func hungError(card *driver.Device, why error) *backend.GoneError {
 }
 
 // hangs reports whether the card was given up because work on it does not end.
-func (d *device) hangs() bool { return d.current.Load().pins.Hangs.Load() }
+func (d *device) hangs() bool { return d.current.Load().Registrar.Hangs.Load() }
 
 // refusesContext reports whether err says that the driver makes no context with
 // the error of another one that has failed.

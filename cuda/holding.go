@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -14,16 +15,16 @@ import (
 // simulator when the ticket begins and ends to use a block; a real driver
 // hears nothing of it.
 type holding struct {
-	*session // of the card when the ticket claimed
-	ticket   *sched.Ticket
-	spans    *spans // for the timeline; nil: none is recorded
+	*devcontext.Context // of the card when the ticket claimed
+	ticket              *sched.Ticket
+	spans               *devcontext.Spans // for the timeline; nil: none is recorded
 
 	holdMu sync.Mutex
 	began  map[int]bool // guarded by holdMu; blocks used so far, false once handed on
 }
 
-func (s *session) holdingOf(t *sched.Ticket) *holding {
-	return &holding{session: s, ticket: t, began: map[int]bool{}}
+func holdingOf(s *devcontext.Context, t *sched.Ticket) *holding {
+	return &holding{Context: s, ticket: t, began: map[int]bool{}}
 }
 
 // owner is the ticket in notes to the simulator, which keeps 0 for the device.
@@ -32,30 +33,30 @@ func (h *holding) owner() uint64 { return h.ticket.Number() + 1 }
 // block is where a block lies, or the parameter set.
 func (h *holding) block(i int) launch.Range {
 	b := h.ticket.Block(i)
-	return launch.Range{Addr: uint64(h.at(b.Offset)), Bytes: b.Bytes}
+	return launch.Range{Addr: uint64(h.At(b.Offset)), Bytes: b.Bytes}
 }
 
 // lane is a stream that the ticket's copies and kernels may be enqueued on.
 func (h *holding) lane(ctx context.Context, st sched.Stream) staging.Stream {
 	return staging.Stream{
 		Enqueue: func(l staging.Work, blocks ...int) error {
-			h.step("before enqueueing")
+			h.Step("before enqueueing")
 			return h.ticket.Enqueue(ctx, st, func() error {
-				return h.on(st, func(b *driver.Bound, stream driver.Stream) error {
-					h.step("enqueueing")
+				return h.On(st, func(b *driver.Bound, stream driver.Stream) error {
+					h.Step("enqueueing")
 					if err := h.begin(b, blocks); err != nil {
 						return err
 					}
 					b.For(h.owner())
-					return h.spans.copies(b, st, stream, func(b *driver.Bound, stream driver.Stream) error {
-						defer h.step("enqueued")
+					return h.spans.Copies(b, st, stream, func(b *driver.Bound, stream driver.Stream) error {
+						defer h.Step("enqueued")
 						return l(b, stream)
 					})
 				})
 			}, blocks...)
 		},
-		Look:    func(l staging.Work) error { return h.on(st, l) },
-		Staging: h.spans.staging,
+		Look:    func(l staging.Work) error { return h.On(st, l) },
+		Staging: h.spans.Staging,
 	}
 }
 
@@ -81,7 +82,7 @@ func (h *holding) begin(b *driver.Bound, blocks []int) error {
 
 // handOn gives blocks to the next ticket; their last use has been enqueued.
 func (h *holding) handOn(blocks ...int) error {
-	h.step("before handing on")
+	h.Step("before handing on")
 	if err := h.end(blocks); err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (h *holding) endRest() error {
 }
 
 func (h *holding) end(blocks []int) error {
-	if !h.context.Device().Simulated() {
+	if !h.Driver.Device().Simulated() {
 		return nil
 	}
 	h.holdMu.Lock()
@@ -112,7 +113,7 @@ func (h *holding) end(blocks []int) error {
 		h.began[i] = false
 		ranges = append(ranges, h.noteRange(i))
 	}
-	return h.watch.Do(func(b *driver.Bound) error {
+	return h.Watch.Do(func(b *driver.Bound) error {
 		return b.Note(driver.NoteHandOn, h.owner(), ranges...)
 	})
 }
@@ -125,32 +126,32 @@ func (h *holding) noteRange(i int) driver.Range {
 // tablesFor makes the twiddles of a domain, at their first use enqueueing the
 // kernels that fill them. For the job in its compute turn.
 func (h *holding) tablesFor(ctx context.Context, logSize uint32) (launch.Tables, error) {
-	set := h.tables[logSize]
+	set := h.Tables[logSize]
 	if set == nil {
-		set = &tableSet{}
-		h.tables[logSize] = set
+		set = &devcontext.TableSet{}
+		h.Tables[logSize] = set
 	}
-	if set.filled {
+	if set.Filled {
 		return set.Tables, nil
 	}
 	err := h.ticket.Enqueue(ctx, sched.Compute, func() error {
-		return h.on(sched.Compute, func(b *driver.Bound, st driver.Stream) (err error) {
-			memory := h.tableAt(logSize)
+		return h.On(sched.Compute, func(b *driver.Bound, st driver.Stream) (err error) {
+			memory := h.TableAt(logSize)
 			if memory.Bytes == 0 {
 				memory.Bytes = launch.TableBytes(logSize)
-				if set.memory == 0 {
-					if set.memory, err = b.MemAlloc(memory.Bytes); err != nil {
+				if set.Memory == 0 {
+					if set.Memory, err = b.MemAlloc(memory.Bytes); err != nil {
 						return err
 					}
 				}
-				memory.Addr = uint64(set.memory)
+				memory.Addr = uint64(set.Memory)
 			}
 			tables, calls := launch.NewTables(logSize, memory)
 			set.Tables = tables
-			return h.kernels.enqueue(b, st, calls)
+			return h.Kernels.Enqueue(b, st, calls)
 		})
 	})
-	set.filled = err == nil
+	set.Filled = err == nil
 	return set.Tables, err
 }
 
@@ -162,5 +163,5 @@ func (h *holding) reportSpans() {
 	}
 	sched.MayWait("the job's time stamps")
 	// What fails here has been noticed by the job.
-	_ = h.stamps.thread.Do(h.context, h.spans.report)
+	_ = h.Stamps.Thread.Do(h.Driver, h.spans.Report)
 }

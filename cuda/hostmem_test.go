@@ -170,7 +170,7 @@ func TestALostCardTakesNoRegistrationFromAnother(t *testing.T) {
 				_, err := sums(t.Context(), first, p)
 				lost <- err
 			}()
-			require.Eventually(t, old.pins.IsEnding, time.Minute, time.Millisecond)
+			require.Eventually(t, old.Registrar.IsEnding, time.Minute, time.Millisecond)
 			var others sync.WaitGroup
 			for range 2 {
 				others.Go(func() {
@@ -207,7 +207,7 @@ func TestAPanicOfAReset(t *testing.T) {
 	require.NoError(t, err)
 	p.check(t, got)
 	breakContext(t, first, sim)
-	kernels := first.current.Load().kernels
+	kernels := first.current.Load().Kernels
 	whole := kernels.Kernels
 	kernels.Kernels = nil
 	_, err = sums(t.Context(), first, p)

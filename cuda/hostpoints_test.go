@@ -30,7 +30,7 @@ func TestDroppingASetWaitsForNoRegistration(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	var busy sync.WaitGroup
 	busy.Go(func() {
-		pins := d.current.Load().pins
+		pins := d.current.Load().Registrar
 		assert.NoError(t, pins.Points.Do(pins.Context, func(*driver.Bound) error {
 			close(begun)
 			<-goOn

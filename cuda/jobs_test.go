@@ -338,7 +338,7 @@ type held struct {
 func holdings(t *testing.T, d *device) (h held) {
 	t.Helper()
 	debug.FreeOSMemory()
-	require.NoError(t, d.current.Load().watch.Do(func(b *driver.Bound) (err error) {
+	require.NoError(t, d.current.Load().Watch.Do(func(b *driver.Bound) (err error) {
 		h.deviceFree, _, err = b.MemInfo()
 		return err
 	}))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/engine/srs"
@@ -22,7 +23,7 @@ func (d *device) fill(r *cardSet) sched.Fill {
 		if err := r.params.Retain(); err != nil {
 			return err
 		}
-		f := &filling{set: r, session: d.current.Load(), loading: l}
+		f := &filling{set: r, context: d.current.Load(), loading: l}
 		defer f.end()
 		return f.run(ctx)
 	}
@@ -31,7 +32,7 @@ func (d *device) fill(r *cardSet) sched.Fill {
 // filling is a parameter set on its way to the device.
 type filling struct {
 	set     *cardSet
-	session *session
+	context *devcontext.Context
 	loading *sched.Loading
 	noted   bool   // the simulator has been told whose the place is
 	status  []byte // pinned; of each section, as the device says it
@@ -39,11 +40,11 @@ type filling struct {
 
 // run returns when the points are on the device and valid.
 func (f *filling) run(ctx context.Context) error {
-	s, r := f.session, f.set
-	status := s.statusAt()
+	s, r := f.context, f.set
+	status := s.StatusAt()
 	on := f.stream(ctx)
 	err := on.Enqueue(func(b *driver.Bound, st driver.Stream) (err error) {
-		if f.status, err = s.results.take(b); err != nil {
+		if f.status, err = s.Results.Take(b); err != nil {
 			return err
 		}
 		for i := range plan.AllSections {
@@ -59,9 +60,9 @@ func (f *filling) run(ctx context.Context) error {
 	at, _ := r.Resident.Sections(f.place().Addr)
 	var segments []staging.Segment
 	for i, of := range plan.AllSections {
-		segments = append(segments, s.pointsOf(r, of, at[i], status.Slice(uint64(i)*plan.SectionStatusBytes, launch.DecodeStatusBytes)))
+		segments = append(segments, pointsOf(s, r, of, at[i], status.Slice(uint64(i)*plan.SectionStatusBytes, launch.DecodeStatusBytes)))
 	}
-	if err := s.loads.Send(ctx, on, segments...); err != nil {
+	if err := s.Loads.Send(ctx, on, segments...); err != nil {
 		return err
 	}
 	err = on.Enqueue(func(b *driver.Bound, st driver.Stream) error {
@@ -79,17 +80,17 @@ func (f *filling) run(ctx context.Context) error {
 // place is where the set lies.
 func (f *filling) place() launch.Range {
 	b := f.loading.Block()
-	return launch.Range{Addr: uint64(f.session.at(b.Offset)), Bytes: b.Bytes}
+	return launch.Range{Addr: uint64(f.context.At(b.Offset)), Bytes: b.Bytes}
 }
 
 // stream is the load stream, on which nothing but the set's place and what the
-// session keeps for loads is touched.
+// context keeps for loads is touched.
 func (f *filling) stream(ctx context.Context) staging.Stream {
-	s := f.session
+	s := f.context
 	return staging.Stream{
 		Enqueue: func(l staging.Work, _ ...int) error {
 			return f.loading.Enqueue(ctx, func() error {
-				return s.on(sched.Load, func(b *driver.Bound, st driver.Stream) error {
+				return s.On(sched.Load, func(b *driver.Bound, st driver.Stream) error {
 					if err := f.note(b); err != nil {
 						return err
 					}
@@ -97,7 +98,7 @@ func (f *filling) stream(ctx context.Context) staging.Stream {
 				})
 			})
 		},
-		Look: func(l staging.Work) error { return s.on(sched.Load, l) },
+		Look: func(l staging.Work) error { return s.On(sched.Load, l) },
 	}
 }
 
@@ -122,7 +123,7 @@ func resetStatus(b *driver.Bound, s driver.Stream, at uint64) error {
 }
 
 // pointsOf is the segment that reads a section's points and converts them.
-func (s *session) pointsOf(r *cardSet, of srs.Section, to, status launch.Range) staging.Segment {
+func pointsOf(s *devcontext.Context, r *cardSet, of srs.Section, to, status launch.Range) staging.Segment {
 	perSlot := staging.SlotBytes / of.PointBytes()
 	count, slots := int(r.Resident.Count(of)), int(r.Resident.Slots(of))
 	fill := func(piece int, sl *staging.Slot) (staging.Work, error) {
@@ -140,12 +141,12 @@ func (s *session) pointsOf(r *cardSet, of srs.Section, to, status launch.Range) 
 		if of == srs.SectionH {
 			logSize = r.Resident.LogSize
 		}
-		raw := launch.Range{Addr: uint64(s.decode) + uint64(sl.Index)*staging.SlotBytes, Bytes: staging.SlotBytes}
+		raw := launch.Range{Addr: uint64(s.Decode) + uint64(sl.Index)*staging.SlotBytes, Bytes: staging.SlotBytes}
 		convert := launch.Decode(plan.GroupOf(of), raw, to, status, uint32(n), uint32(first), uint32(padding), logSize)
 		return staging.InOrder([]staging.Work{
 			staging.CopyTo(sl.Memory[:bytes], raw, 0),
 			func(b *driver.Bound, st driver.Stream) error {
-				return s.kernels.enqueue(b, st, []launch.Call{convert})
+				return s.Kernels.Enqueue(b, st, []launch.Call{convert})
 			},
 		}), nil
 	}
@@ -180,7 +181,7 @@ func (f *filling) end() {
 		_ = f.loading.Await(context.Background(), m) // else the device is lost
 	}
 	if f.status != nil {
-		f.session.results.put(f.status)
+		f.context.Results.Put(f.status)
 	}
 	// It was retained by fill, so an error is that of closing the file.
 	_ = f.set.params.Release()

@@ -103,7 +103,7 @@ func TestMemoryThatANeighbourHolds(t *testing.T) {
 	seize := func(sim *cudasim.Sim, d *device) (giveBack func()) {
 		t.Helper()
 		var free uint64
-		require.NoError(t, d.current.Load().watch.Do(func(b *driver.Bound) (err error) {
+		require.NoError(t, d.current.Load().Watch.Do(func(b *driver.Bound) (err error) {
 			free, _, err = b.MemInfo()
 			return err
 		}))
@@ -116,7 +116,7 @@ func TestMemoryThatANeighbourHolds(t *testing.T) {
 		giveBack := seize(sim, d)
 		_, err := sums(t.Context(), d, p)
 		require.ErrorIs(t, err, sched.ErrNoMemory)
-		require.ErrorContains(t, err, "of the card's 4294967296 bytes are free")
+		require.ErrorContains(t, err, "of the GPU's 4294967296 bytes are free")
 		require.ErrorContains(t, err, "budget")
 		giveBack()
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/sentinel"
 	"github.com/libcuzk/libcuzk/internal/vram"
@@ -43,7 +44,7 @@ func openPatiently(card *driver.Device, images *image.Set, options Options) (bac
 
 // leastFree is what a card must have free to be opened: the context, fixed
 // buffers, and anything at all to work with.
-func leastFree(card *driver.Device) uint64 { return fixedOn(card) + vram.Granule }
+func leastFree(card *driver.Device) uint64 { return devcontext.FixedOn(card) + vram.Granule }
 
 // ErrFull is returned by Open for a card whose memory is in other hands but for our context.
 var ErrFull = sentinel.New(backend.ErrDeviceMemory, "cuda: nothing is free on the card")
@@ -92,7 +93,7 @@ func (d *device) budgetText() string {
 	case d.options.MemoryWait > 0:
 		return "; no budget is set, so it is the whole card less a reserve"
 	}
-	return "; no budget is set, so it is what was free when the card was opened, less a reserve" + d.current.Load().free()
+	return "; no budget is set, so it is what was free when the card was opened, less a reserve" + d.current.Load().FreeText()
 }
 
 // isDeviceMemory reports whether err says that the card has too little memory

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/internal/vram"
@@ -33,7 +34,7 @@ func TestOpeningACardThatANeighbourFills(t *testing.T) {
 	}
 	for name, left := range map[string]int64{
 		"no room for a context":         tooLittle,
-		"nor for local memory":          taken - sessionBytes - 1<<20,
+		"nor for local memory":          taken - devcontext.KeptBytes - 1<<20,
 		"nor for buffers beside it":     taken - 1<<20,
 		"nor for anything beside those": taken + 1<<20,
 	} {
@@ -59,7 +60,7 @@ func TestOpeningACardThatANeighbourFills(t *testing.T) {
 		var tooLarge *vram.TooLargeError
 		require.ErrorAs(t, err, &tooLarge)
 		assert.ErrorContains(t, err, "no budget is set, so it is what was free when the card was opened")
-		assert.Regexp(t, `; \d{10} of the card's 4294967296 bytes are free$`, err.Error())
+		assert.Regexp(t, `; \d{10} of the GPU's 4294967296 bytes are free$`, err.Error())
 	})
 	t.Run("one that may wait says how long", func(t *testing.T) {
 		const wait = 20 * time.Millisecond

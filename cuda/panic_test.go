@@ -38,7 +38,7 @@ func TestAPanicAtEveryStep(t *testing.T) {
 			}
 			right()
 			s := d.current.Load()
-			slots := len(s.uploads.Slots)
+			slots := len(s.Uploads.Slots)
 			for n := int64(1); ; n++ {
 				left.Store(n)
 				_, err := sums(t.Context(), d, p)
@@ -49,7 +49,7 @@ func TestAPanicAtEveryStep(t *testing.T) {
 				}
 				require.ErrorContains(t, err, "planted", "step %d", n)
 				right()
-				assert.Equal(t, slots, len(s.uploads.Free)+len(s.uploads.Flying), "slots after step %d: %v", n, err)
+				assert.Equal(t, slots, len(s.Uploads.Free)+len(s.Uploads.Flying), "slots after step %d: %v", n, err)
 				assert.Empty(t, d.enqueued)
 				assert.Zero(t, d.jobs.Stats().Outstanding)
 				assert.Zero(t, d.jobs.Stats().Losses, fmt.Sprint("step ", n))

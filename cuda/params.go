@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/engine/srs"
@@ -169,11 +170,11 @@ func (d *device) stream(ctx context.Context, r *cardSet) (points *registered.Poi
 		return nil, nil, err
 	}
 	session := d.current.Load()
-	reading, err := points.Read(ctx, session.pins)
+	reading, err := points.Read(ctx, session.Registrar)
 	if err != nil {
 		err = errors.Join(err, points.Release())
 		if d.current.Load() == session && !errors.Is(err, driver.ErrClosed) {
-			return nil, nil, d.jobs.Noted(lost(err))
+			return nil, nil, d.jobs.Noted(devcontext.MarkLost(err))
 		}
 		// The card is being reset, or has been meanwhile.
 		return nil, nil, fmt.Errorf("%w: %s: %w", sched.ErrDeviceLost, d.card.String(), err)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
@@ -120,7 +121,7 @@ func (j *job) run(ctx context.Context) error {
 	}
 	// Nothing of the job runs any more: its pinned buffers may be used again.
 	for _, r := range j.rounds {
-		j.results.put(r.host)
+		j.Results.Put(r.host)
 	}
 	for _, e := range j.events {
 		j.Destroy(sched.Event(e))
@@ -147,8 +148,8 @@ func orElse(do func() error, then ...func() error) (err error) {
 
 // claimed notes what the job got.
 func (j *job) claimed(t *sched.Ticket) {
-	j.holding = j.device.current.Load().holdingOf(t)
-	j.spans = j.measure(j.task.Timeline)
+	j.holding = holdingOf(j.device.current.Load(), t)
+	j.spans = j.Measure(j.task.Timeline)
 	if j.plan = j.set.Streaming; t.Resident() {
 		j.plan = j.set.Resident
 	}
@@ -168,8 +169,8 @@ func (j *job) claimed(t *sched.Ticket) {
 func (j *job) upload(ctx context.Context) (err error) {
 	if j.plan.Streams {
 		j.device.streamed.Add(1)
-		if j.hostAt, err = j.onHost.Addresses(j.pins); err != nil {
-			return lost(err)
+		if j.hostAt, err = j.onHost.Addresses(j.Registrar); err != nil {
+			return devcontext.MarkLost(err)
 		}
 	}
 	a := j.task.Assignment
@@ -181,7 +182,7 @@ func (j *job) upload(ctx context.Context) (err error) {
 			j.read()
 		}
 	}
-	return j.uploads.Send(ctx, j.lane(ctx, sched.Upload),
+	return j.Uploads.Send(ctx, j.lane(ctx, sched.Upload),
 		staging.Scalars("a", a.A, j.block(plan.BlockA), plan.BlockA, read),
 		staging.Scalars("b", a.B, j.block(plan.BlockB), plan.BlockB, read),
 		staging.Scalars("inputs", a.Inputs, j.layout.Values, plan.BlockWitness, nil),
@@ -242,8 +243,8 @@ func (j *job) launch(ctx context.Context, name string, calls []launch.Call, bloc
 	j.device.launched.Add(int64(len(calls)))
 	return plan.InHolds(calls, func(calls []launch.Call) error {
 		return j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, s driver.Stream) error {
-			return j.spans.around(b, s, timeline.Kernels, rowKernels, name, func() error {
-				return j.kernels.enqueue(b, s, calls)
+			return j.spans.Around(b, s, timeline.Kernels, devcontext.TrackKernels, name, func() error {
+				return j.Kernels.Enqueue(b, s, calls)
 			})
 		}, blocks...)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/cuda/image"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 	"github.com/libcuzk/libcuzk/cuda/internal/registered"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
@@ -64,7 +65,7 @@ type Options struct {
 
 // MinHostBytes is the least Options.HostBytes: the buffers for parameter files
 // and rounds, and two for one core to fill by turns.
-const MinHostBytes = (loadSlots + tileSlots + 2) * staging.SlotBytes
+const MinHostBytes = (devcontext.LoadSlots + devcontext.TileSlots + 2) * staging.SlotBytes
 
 const (
 	// flyingSlots is how many pinned buffers may be on the bus beside those
@@ -89,7 +90,7 @@ func (o Options) fillers() (threads, slots int) {
 	}
 	slots = threads + flyingSlots
 	if o.HostBytes > 0 {
-		slots = min(slots, int(max(o.HostBytes, MinHostBytes)/staging.SlotBytes)-loadSlots-tileSlots)
+		slots = min(slots, int(max(o.HostBytes, MinHostBytes)/staging.SlotBytes)-devcontext.LoadSlots-devcontext.TileSlots)
 	}
 	return min(threads, slots-1), slots
 }
@@ -104,9 +105,9 @@ func (o Options) budget(cardBytes uint64) uint64 {
 }
 
 // session is what the options say about a context.
-func (o Options) session() sessionOptions {
+func (o Options) session() devcontext.Options {
 	threads, slots := o.fillers()
-	return sessionOptions{host: o.pins, planted: o.planted, hangAfter: o.HangAfter, threads: threads, slots: slots}
+	return devcontext.Options{Host: o.pins, Planted: o.planted, HangAfter: o.HangAfter, Threads: threads, Slots: slots}
 }
 
 // limits are what the options say about plans.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/sched"
 )
@@ -39,7 +40,7 @@ func (d *device) withRecovery(ctx context.Context, again func() bool, do func() 
 // ours explains, at any call, and a call that an idle device refuses twice in
 // the same way, although its arguments were right for every job before.
 func (d *device) judged(err error) error {
-	err = lost(err)
+	err = devcontext.MarkLost(err)
 	if !errors.Is(err, sched.ErrDeviceLost) && d.refusals.again(err) && d.jobs.Stats().Outstanding == 0 {
 		err = fmt.Errorf("%w: twice on an idle device: %w", sched.ErrDeviceLost, err)
 	}
@@ -77,23 +78,23 @@ func (d *device) recover(ctx context.Context) error {
 		}
 		old := d.current.Load()
 		if err := d.jobs.Lost(); errors.Is(err, sched.ErrHung) {
-			old.pins.Hangs.Store(true)
+			old.Registrar.Hangs.Store(true)
 			gone := hungError(d.card, err)
 			d.gone.Store(gone)
 			return nil, gone
 		}
 		// Its errors tell of the loss again, which is known.
-		_ = old.close()
-		if !old.context.Closed() {
+		_ = old.Close()
+		if !old.Driver.Closed() {
 			return nil, fmt.Errorf("cuda: the driver does not destroy the lost context of %s", d.card.String())
 		}
-		d.lost.add(old.lanes)
+		d.lost.add(old.Streams)
 		// Before the new context, which may need what the old one held.
 		_ = d.takeBack(d.card.Unbound)
-		s, err := newSession(d.card, d.images, d.options.session())
+		s, err := devcontext.New(d.card, d.images, d.options.session())
 		if err == nil {
-			if err = s.pin(); err != nil {
-				err = errors.Join(err, s.close())
+			if err = s.RegisterBuffers(); err != nil {
+				err = errors.Join(err, s.Close())
 			}
 		}
 		switch {
@@ -105,25 +106,25 @@ func (d *device) recover(ctx context.Context) error {
 			return nil, err
 		}
 		// What stays is counted, and tried again when the device is closed.
-		_ = d.takeBack(s.watch.Do)
-		s.budget, s.kept = old.budget, old.kept
+		_ = d.takeBack(s.Watch.Do)
+		s.Budget, s.Kept = old.Budget, old.Kept
 		d.current.Store(s)
 		return s, nil
 	})
 }
 
 // Context is the context in use, which a reset replaces: for tests that break it.
-func (d *device) Context() *driver.Context { return d.current.Load().context }
+func (d *device) Context() *driver.Context { return d.current.Load().Driver }
 
 // lostSessions are destroyed contexts whose physical memory and addresses the
 // driver has not taken back yet. Those are the process's: in general they
 // outlive a context, and a driver in trouble may refuse them for a while.
 type lostSessions struct {
 	mu   sync.Mutex
-	list []*lanes // guarded by mu
+	list []*devcontext.Streams // guarded by mu
 }
 
-func (l *lostSessions) add(old *lanes) {
+func (l *lostSessions) add(old *devcontext.Streams) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !slices.Contains(l.list, old) {
@@ -142,7 +143,7 @@ func (l *lostSessions) bytes() (n uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, old := range l.list {
-		n += old.mappedBytes()
+		n += old.MappedBytes()
 	}
 	return n
 }
@@ -157,8 +158,8 @@ func (d *device) takeBack(do func(func(*driver.Bound) error) error) error {
 	}
 	return do(func(b *driver.Bound) error {
 		var failed error
-		l.list = slices.DeleteFunc(l.list, func(old *lanes) bool {
-			err := old.unreserve(b)
+		l.list = slices.DeleteFunc(l.list, func(old *devcontext.Streams) bool {
+			err := old.UnmapRest(b)
 			failed = errors.Join(failed, err)
 			return err == nil
 		})

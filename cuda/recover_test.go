@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -34,7 +35,7 @@ func TestACancelledJobLeavesNoLostCard(t *testing.T) {
 	<-begun
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	ended := make(chan *session, 1)
+	ended := make(chan *devcontext.Context, 1)
 	go func() {
 		lost := d.jobs.Noted(fmt.Errorf("%w: by the test", sched.ErrDeviceLost))
 		err := d.withRecovery(ctx, func() bool { return false }, func() error { return lost })

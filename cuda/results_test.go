@@ -18,23 +18,23 @@ func TestResultsOfACardThatIsReset(t *testing.T) {
 	d, _ := open(t, Options{}, cudasim.Config{})
 	s := d.current.Load()
 	var buffers [2][]byte
-	require.NoError(t, s.watch.Do(func(b *driver.Bound) (err error) {
+	require.NoError(t, s.Watch.Do(func(b *driver.Bound) (err error) {
 		for i := range buffers {
-			if buffers[i], err = s.results.take(b); err != nil {
+			if buffers[i], err = s.Results.Take(b); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
-	release := func() error { return s.watch.Do(s.results.release) }
+	release := func() error { return s.Watch.Do(s.Results.Release) }
 
 	var both sync.WaitGroup
-	both.Go(func() { s.results.put(buffers[0]) })
+	both.Go(func() { s.Results.Put(buffers[0]) })
 	both.Go(func() { assert.NoError(t, release()) })
 	both.Wait()
 
-	s.results.put(buffers[1])
+	s.Results.Put(buffers[1])
 	// Counted, since a failure would print what is no memory any more.
-	assert.Zero(t, len(s.results.free))
-	assert.Zero(t, len(s.results.all))
+	assert.Zero(t, len(s.Results.Free))
+	assert.Zero(t, len(s.Results.All))
 }

@@ -99,7 +99,7 @@ func (s *sections) of(section srs.Section) launch.Section {
 func (j *job) beginRound(ctx context.Context) error {
 	r := &round{card: j.layout.Results}
 	err := j.lane(ctx, sched.Compute).Enqueue(func(b *driver.Bound, _ driver.Stream) (err error) {
-		r.host, err = j.results.take(b)
+		r.host, err = j.Results.Take(b)
 		return err
 	})
 	if err != nil {
@@ -137,7 +137,7 @@ func (j *job) nextRound(ctx context.Context) error {
 	if err := j.ticket.Order(sched.Tiles, j.round.copied); err != nil {
 		return err
 	}
-	err := j.tiles.Send(ctx, j.lane(ctx, sched.Tiles), j.list.Rest(j.task.Assignment.Aux, plan.BlockWitness))
+	err := j.Tiles.Send(ctx, j.lane(ctx, sched.Tiles), j.list.Rest(j.task.Assignment.Aux, plan.BlockWitness))
 	if err != nil {
 		return err
 	}

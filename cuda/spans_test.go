@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/engine/groth16"
 	"github.com/libcuzk/libcuzk/engine/timeline"
@@ -96,15 +97,15 @@ func TestSpansOfACardThatIsReset(t *testing.T) {
 	s := d.current.Load()
 	ended := func(t *testing.T) *holding {
 		t.Helper()
-		h := &holding{session: s, spans: s.measure(track)}
+		h := &holding{Context: s, spans: s.Measure(track)}
 		require.NotNil(t, h.spans)
-		require.NoError(t, s.on(sched.Compute, func(b *driver.Bound, st driver.Stream) error {
-			return h.spans.around(b, st, timeline.Kernels, rowKernels, "nothing", func() error { return nil })
+		require.NoError(t, s.On(sched.Compute, func(b *driver.Bound, st driver.Stream) error {
+			return h.spans.Around(b, st, timeline.Kernels, devcontext.TrackKernels, "nothing", func() error { return nil })
 		}))
-		require.NoError(t, s.watch.Do((*driver.Bound).SynchronizeDeviceWide))
+		require.NoError(t, s.Watch.Do((*driver.Bound).SynchronizeDeviceWide))
 		return h
 	}
-	release := func() error { return s.watch.Do(s.stamps.release) }
+	release := func() error { return s.Watch.Do(s.Stamps.Release) }
 
 	h := ended(t)
 	var both sync.WaitGroup
@@ -113,8 +114,8 @@ func TestSpansOfACardThatIsReset(t *testing.T) {
 	both.Wait()
 
 	h.reportSpans()
-	assert.Empty(t, s.stamps.idle)
-	assert.Empty(t, s.stamps.epochs)
+	assert.Empty(t, s.Stamps.Idle)
+	assert.Empty(t, s.Stamps.Epochs)
 }
 
 // readSpans is the begins of spans, by job and name.
@@ -144,24 +145,24 @@ func readSpans(t *testing.T, path string) map[int]map[string][]float64 {
 // that.
 func TestNothingWaitsForTheDevicesClock(t *testing.T) {
 	needsFaults(t)
-	usual := epochWait
-	defer func() { epochWait = usual }()
-	epochWait = time.Hour
+	usual := devcontext.EpochWait
+	defer func() { devcontext.EpochWait = usual }()
+	devcontext.EpochWait = time.Hour
 	d, sim := open(t, Options{}, cudasim.Config{})
 	s := d.current.Load()
 	const notReady = 600
 	sim.Fault(cudasim.Fault{Call: "cuEventQuery", Code: notReady})
 	compared, begun := make(chan error, 1), sim.Report().Calls["cuEventQuery"]
 	go func() {
-		compared <- s.stamps.thread.Do(s.context, func(b *driver.Bound) error {
-			_, err := s.stamps.epochNow(b)
+		compared <- s.Stamps.Thread.Do(s.Driver, func(b *driver.Bound) error {
+			_, err := s.Stamps.EpochNow(b)
 			return err
 		})
 	}()
 	require.Eventually(t, func() bool { return sim.Report().Calls["cuEventQuery"] > begun }, time.Minute, time.Millisecond)
-	require.NoError(t, s.on(sched.Compute, func(b *driver.Bound, stream driver.Stream) error {
-		e, err := s.stamps.put(b, stream)
-		s.stamps.putBack(e)
+	require.NoError(t, s.On(sched.Compute, func(b *driver.Bound, stream driver.Stream) error {
+		e, err := s.Stamps.Put(b, stream)
+		s.Stamps.PutBack(e)
 		return err
 	}))
 	select {
@@ -172,12 +173,12 @@ func TestNothingWaitsForTheDevicesClock(t *testing.T) {
 	sim.ClearFaults()
 	require.NoError(t, <-compared)
 
-	epochWait = 0
+	devcontext.EpochWait = 0
 	sim.Fault(cudasim.Fault{Call: "cuEventQuery", Code: notReady})
-	require.NoError(t, s.stamps.thread.Do(s.context, func(b *driver.Bound) error {
-		s.stamps.epochs[0].at = time.Time{} // too old
-		_, err := s.stamps.epochNow(b)
-		assert.ErrorIs(t, err, errClock, "nor does the comparison wait for ever")
+	require.NoError(t, s.Stamps.Thread.Do(s.Driver, func(b *driver.Bound) error {
+		s.Stamps.Epochs[0].At = time.Time{} // too old
+		_, err := s.Stamps.EpochNow(b)
+		assert.ErrorIs(t, err, devcontext.ErrClock, "nor does the comparison wait for ever")
 		return nil
 	}))
 	sim.ClearFaults()

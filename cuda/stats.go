@@ -22,13 +22,13 @@ func (d *device) Stats() backend.Stats {
 		counts.FixedBytes = d.lost.bytes()
 		return counts
 	}
-	counts.BudgetBytes = u.Budget + d.current.Load().fixed()
-	counts.FixedBytes = d.current.Load().fixed() + d.lost.bytes()
+	counts.BudgetBytes = u.Budget + d.current.Load().FixedBytes()
+	counts.FixedBytes = d.current.Load().FixedBytes() + d.lost.bytes()
 	counts.MappedBytes = u.Mapped
 	counts.JobBytes = u.Held
 	counts.FencedBytes = u.Fenced
 	counts.SetBytes = u.Sets
-	counts.PinnedBytes = d.current.Load().pinned()
-	counts.HostSetBytes = registered.PointBytes(d.current.Load().pins)
+	counts.PinnedBytes = d.current.Load().RegisteredBytes()
+	counts.HostSetBytes = registered.PointBytes(d.current.Load().Registrar)
 	return counts
 }

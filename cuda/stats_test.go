@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/internal/devcontext"
 	"github.com/libcuzk/libcuzk/cuda/internal/staging"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/tests/cudasim"
@@ -44,7 +45,7 @@ func TestFillers(t *testing.T) {
 		assert.GreaterOrEqual(t, threads, 1, "%d bytes", host)
 		assert.Greater(t, slots, threads, "%d bytes", host)
 		if host != 0 {
-			assert.LessOrEqual(t, uint64(slots+loadSlots+tileSlots)*staging.SlotBytes, max(host, MinHostBytes), "%d bytes", host)
+			assert.LessOrEqual(t, uint64(slots+devcontext.LoadSlots+devcontext.TileSlots)*staging.SlotBytes, max(host, MinHostBytes), "%d bytes", host)
 		}
 	}
 }

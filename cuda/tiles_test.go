@@ -279,7 +279,7 @@ func TestHostMemoryThatAnotherContextHasPinned(t *testing.T) {
 	d, _ := open(t, streamingOptions(t, p), cudasim.Config{})
 	sections, err := p.params.Sections(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, d.current.Load().watch.Do(func(b *driver.Bound) error { return b.HostRegister(sections[2]) }))
+	require.NoError(t, d.current.Load().Watch.Do(func(b *driver.Bound) error { return b.HostRegister(sections[2]) }))
 	got, err := sums(t.Context(), d, p)
 	require.NoError(t, err)
 	p.check(t, got)

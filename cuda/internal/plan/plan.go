@@ -35,7 +35,7 @@ type Limits struct {
 // Plans are those of a shape's jobs; nil where a tier does not fit.
 type Plans struct{ Resident, Streaming *Plan }
 
-// MaxEnqueued is how many jobs may have kernels on the card: one that runs
+// MaxEnqueued is how many jobs may have kernels on the device: one that runs
 // and one that follows it without a gap. Where memory is ample that is about
 // 120 launches each; a job of so many that two could pass maxLaunches is alone.
 const MaxEnqueued = 2
@@ -45,16 +45,16 @@ const (
 	planAttempts = 12
 
 	// listShare of the aux variables, 1/8, have room in the list at first, and
-	// listMost of them if that is more. In a PoRep 1.6 % are dense; a circuit
+	// minFirstList of them if that is more. In a PoRep 1.6 % are dense; a circuit
 	// with more goes in rounds.
-	listShare = 8
-	listMost  = 1 << 20
+	listShare    = 8
+	minFirstList = 1 << 20
 
 	// The first list of a job that streams is 2^3 times what is taken to be
 	// dense, and the least 2^-4 times: rounds cost it more, since they wait for
 	// the sum over h.
 	streamedListShift = 3
-	leastListShift    = 4
+	minListShift      = 4
 
 	// MaxLaunches is how many launches may be outstanding; another blocks, which
 	// it would do while it holds the compute lock (measured on an H200, driver 580).
@@ -63,20 +63,20 @@ const (
 	// 2^28), sums over ones (12), and what is left for more.
 	otherLaunches = 60
 
-	// listLeast is the least list that is worth a round.
-	listLeast = 1024
+	// minList is the least list that is worth a round.
+	minList = 1024
 
 	// tileShare of h's points, 1/8, make a tile at first: the copy of one is
-	// hidden behind the sum over another. tileMost is what a launch can sort. A
-	// tile below tileLeast leaves most of a card idle, and so do thousands.
+	// hidden behind the sum over another. maxTile is what a launch can sort. A
+	// tile below minTile leaves most of a device idle, and so do thousands.
 	tileShare = 8
-	tileMost  = 1 << 24
-	tileLeast = 1 << 14
-	mostTiles = 1 << 10
+	maxTile   = 1 << 24
+	minTile   = 1 << 14
+	maxTiles  = 1 << 10
 )
 
 // Costs of a streaming job beside those of the sum over h, in products of the
-// base field, of which a card does 26 in a nanosecond (an H200). Estimates: of
+// base field, of which a device does 26 in a nanosecond (an H200). Estimates: of
 // the gaps between a tile's 6 to 18 launches, 0.2 ms; of the small sums of a
 // further round 5 ms, and of reading the witness again 1.2 ns a variable.
 const (
@@ -90,9 +90,9 @@ const (
 
 // New plans both tiers within what check lets pass. If neither fits, the
 // error says what the smallest job of all is missing.
-func New(s Shape, set *vram.Set, Limits Limits, check func(vram.Need) error) (Plans, error) {
-	resident, noResident := planResident(s, set, Limits, check)
-	streaming, noStreaming := planStreaming(s, set, Limits, check)
+func New(s Shape, set *vram.Set, limits Limits, check func(vram.Need) error) (Plans, error) {
+	resident, noResident := planResident(s, set, limits, check)
+	streaming, noStreaming := planStreaming(s, set, limits, check)
 	if resident != nil && streaming != nil && resident.Launches > MaxLaunches {
 		resident = nil
 	}
@@ -133,11 +133,11 @@ func (p Plans) Need(set *vram.Set) vram.Need {
 // computes; rows need no room twice, because they are handed on early. If that
 // is too much it does without the next job. If the job alone does not fit, the
 // error of the smallest plan says what is missing.
-func planResident(s Shape, set *vram.Set, Limits Limits, check func(vram.Need) error) (*Plan, error) {
+func planResident(s Shape, set *vram.Set, limits Limits, check func(vram.Need) error) (*Plan, error) {
 	var failed error
 	for _, jobs := range []int{2, 1} {
 		for attempt := range planAttempts {
-			p := Plan{Shape: s, Capacity: s.listFor(attempt, Limits)}
+			p := Plan{Shape: s, Capacity: s.listFor(attempt, limits)}
 			if err := p.divideScratch(attempt); err != nil {
 				if failed == nil {
 					failed = err
@@ -155,11 +155,11 @@ func planResident(s Shape, set *vram.Set, Limits Limits, check func(vram.Need) e
 // planStreaming chooses, of all lists and tiles with which the job fits beside
 // the inputs of the next one, those that cost least; if none do, without the
 // next job. The error is as planResident's.
-func planStreaming(s Shape, set *vram.Set, Limits Limits, check func(vram.Need) error) (*Plan, error) {
+func planStreaming(s Shape, set *vram.Set, limits Limits, check func(vram.Need) error) (*Plan, error) {
 	var failed error
 	for _, jobs := range []int{2, 1} {
 		var best *Plan
-		for _, candidate := range streamingPlans(s, Limits) {
+		for _, candidate := range streamingPlans(s, limits) {
 			p, err := candidate.fitting(func(p *Plan) error {
 				return check(vram.Need{Streaming: p.requestsOf(jobs), Set: set})
 			})
@@ -180,19 +180,19 @@ func planStreaming(s Shape, set *vram.Set, Limits Limits, check func(vram.Need) 
 // streamingPlans are lists and tiles to choose from, the smallest last, without
 // the scratch of h. None if the inputs alone, which lie in the list, are more
 // than the one tile that a list is.
-func streamingPlans(s Shape, Limits Limits) []Plan {
-	if s.Inputs >= tileMost {
+func streamingPlans(s Shape, limits Limits) []Plan {
+	if s.Inputs >= maxTile {
 		return nil
 	}
 	var all []Plan
 	for attempt := range planAttempts {
-		p := Plan{Shape: s, Capacity: s.streamedListFor(attempt, Limits), Streams: true}
+		p := Plan{Shape: s, Capacity: s.streamedListFor(attempt, limits), Streams: true}
 		if p.divideForLists(attempt) != nil {
 			break
 		}
 		h := &p.Sums[srs.SectionH]
 		for tile := range uint32(planAttempts) {
-			size := s.tileFor(tile, Limits)
+			size := s.tileFor(tile, limits)
 			if tile > 0 && size == h.TileN {
 				break
 			}
@@ -234,36 +234,36 @@ func (p *Plan) cost() uint64 {
 }
 
 // listFor is the list's capacity, halved shift times.
-func (s Shape) listFor(shift int, Limits Limits) uint32 {
-	if Limits.ListScalars > 0 {
-		return min(s.Aux, uint32(Limits.ListScalars))
+func (s Shape) listFor(shift int, limits Limits) uint32 {
+	if limits.ListScalars > 0 {
+		return min(s.Aux, uint32(limits.ListScalars))
 	}
-	return min(s.Aux, max(max(s.Aux/listShare, listMost)>>shift, listLeast))
+	return min(s.Aux, max(max(s.Aux/listShare, minFirstList)>>shift, minList))
 }
 
 // streamedListFor is listFor for a job that streams: one of them holds just
 // what is taken to be dense.
-func (s Shape) streamedListFor(shift int, Limits Limits) uint32 {
-	if Limits.ListScalars > 0 {
-		return s.listFor(shift, Limits)
+func (s Shape) streamedListFor(shift int, limits Limits) uint32 {
+	if limits.ListScalars > 0 {
+		return s.listFor(shift, limits)
 	}
 	dense := (s.Aux + denseShare - 1) / denseShare
-	most := max(dense<<streamedListShift, listMost)
-	return min(s.Aux, max(most>>shift, dense>>leastListShift, listLeast), tileMost-s.Inputs)
+	most := max(dense<<streamedListShift, minFirstList)
+	return min(s.Aux, max(most>>shift, dense>>minListShift, minList), maxTile-s.Inputs)
 }
 
 // tileFor is the points of a tile of h, halved shift times.
-func (s Shape) tileFor(shift uint32, Limits Limits) uint32 {
+func (s Shape) tileFor(shift uint32, limits Limits) uint32 {
 	m := uint32(1) << s.LogSize
-	if Limits.TilePoints > 0 {
-		return min(m, Limits.TilePoints)
+	if limits.TilePoints > 0 {
+		return min(m, limits.TilePoints)
 	}
-	return min(m, max(min(m/tileShare, tileMost)>>shift, m/mostTiles, tileLeast))
+	return min(m, max(min(m/tileShare, maxTile)>>shift, m/maxTiles, minTile))
 }
 
-// mostScalars is the largest MSM over a section: of the coefficients of h, or
+// maxScalars is the largest MSM over a section: of the coefficients of h, or
 // of the list.
-func (p Plan) mostScalars(of srs.Section) uint32 {
+func (p Plan) maxScalars(of srs.Section) uint32 {
 	if of == srs.SectionH {
 		return 1 << p.LogSize
 	}
@@ -277,13 +277,13 @@ func (p *Plan) divideScratch(shift int) error {
 	parts := packing{}
 	p.Launches = otherLaunches
 	for _, of := range append(Branches[:len(Branches):len(Branches)], srs.SectionH) {
-		full, err := planMSM(of, p.mostScalars(of), math.MaxInt64)
+		full, err := planMSM(of, p.maxScalars(of), math.MaxInt64)
 		if err != nil {
 			return fmt.Errorf("cuda: scratch: %w", err)
 		}
 		part := parts.take(max(full.ScratchBytes()>>shift, launch.OnesScratchBytes(GroupOf(of)), p.rankBytes()))
 		p.Scratch[of] = Scratch{part.Addr, part.Bytes}
-		m, err := p.MSM(of, p.mostScalars(of))
+		m, err := p.MSM(of, p.maxScalars(of))
 		if err != nil {
 			return err
 		}
@@ -300,7 +300,7 @@ func (p *Plan) divideScratch(shift int) error {
 func (p *Plan) divideForLists(shift int) error {
 	var shared uint64
 	for _, of := range Branches {
-		all, err := launch.TiledMSMs(p.mostScalars(of), p.mostScalars(of), GroupOf(of))
+		all, err := launch.TiledMSMs(p.maxScalars(of), p.maxScalars(of), GroupOf(of))
 		if err != nil {
 			return fmt.Errorf("cuda: scratch of section %s: %w", of, err)
 		}
@@ -326,7 +326,7 @@ func (p *Plan) divideForLists(shift int) error {
 // GatheredBytes is the room for the list's points of a section.
 func (p Plan) GatheredBytes(of srs.Section) uint64 {
 	var parts packing
-	parts.take(uint64(p.mostScalars(of)) * GroupOf(of).AffineBytes())
+	parts.take(uint64(p.maxScalars(of)) * GroupOf(of).AffineBytes())
 	return parts.used
 }
 
@@ -345,7 +345,7 @@ func (p Plan) MSM(of srs.Section, n uint32) (launch.MSM, error) {
 	return m, nil
 }
 
-// planMSM plans an MSM over a section: that of h has the card for itself, the
+// planMSM plans an MSM over a section: that of h has the device for itself, the
 // others run beside the quotient.
 func planMSM(of srs.Section, n uint32, scratchLimit uint64) (launch.MSM, error) {
 	if of == srs.SectionH {
@@ -363,7 +363,7 @@ func (p *Plan) Tokens() int {
 	return 1
 }
 
-// RoundsAhead is how many rounds of a job may be on the card at a time: what one
+// RoundsAhead is how many rounds of a job may be on the device at a time: what one
 // token allows, and at least one.
 func (p *Plan) RoundsAhead() int {
 	return min(MaxEnqueued, max(1, MaxLaunches/MaxEnqueued/max(p.Launches, 1)))

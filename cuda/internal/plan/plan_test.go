@@ -94,13 +94,13 @@ func checkStreamingLaunches(t *testing.T, p *Plan) {
 	})...)
 	check(srs.SectionH, append(calls, h.Reduce(scratchOf(srs.SectionH), elsewhere(h.ResultBytes()))...))
 	for _, of := range Branches {
-		n := p.mostScalars(of)
-		sum, Scratch := p.Sums[of], scratchOf(of)
+		n := p.maxScalars(of)
+		sum, scratch := p.Sums[of], scratchOf(of)
 		section := launch.Section{Aux: launch.Density{N: p.Aux, Bitmap: elsewhere(launch.BitmapBytes(p.Aux)), Ranks: elsewhere(launch.RanksBytes(p.Aux))}}
-		points := Scratch.Slice(0, uint64(n)*GroupOf(of).AffineBytes())
-		rest := Scratch.Slice(p.GatheredBytes(of), sum.ScratchBytes())
+		points := scratch.Slice(0, uint64(n)*GroupOf(of).AffineBytes())
+		rest := scratch.Slice(p.GatheredBytes(of), sum.ScratchBytes())
 		require.LessOrEqual(t, points.Bytes, p.GatheredBytes(of))
-		calls := section.Ones(GroupOf(of), elsewhere(1<<39), elsewhere(launch.BitmapBytes(p.Aux)), p.Aux, Scratch, elsewhere(GroupOf(of).SumBytes()))
+		calls := section.Ones(GroupOf(of), elsewhere(1<<39), elsewhere(launch.BitmapBytes(p.Aux)), p.Aux, scratch, elsewhere(GroupOf(of).SumBytes()))
 		calls = append(calls, sum.Reset(rest)...)
 		calls = append(calls, sum.Tile(launch.TileInput{N: n, Scalars: elsewhere(32 * uint64(n)), Points: points, Scratch: rest})...)
 		check(of, append(calls, sum.Reduce(rest, elsewhere(sum.ResultBytes()))...))
@@ -193,7 +193,7 @@ func TestTableOf16GiB(t *testing.T) {
 	}
 	assert.InDelta(t, 15.99, gib(fixedBytes+two), 0.006)
 
-	// A card of 16 GiB has about 15.3 of them free.
+	// A device of 16 GiB has about 15.3 of them free.
 	p, err = planStreaming(s, vram.NewSet("", set), Limits{}, within(t, 153*(1<<30)/10-fixedBytes))
 	require.NoError(t, err)
 	assert.LessOrEqual(t, gib(fixedBytes+vram.Peak(p.requestsOf(2), 0)), 15.3)
@@ -241,7 +241,7 @@ func TestTiers(t *testing.T) {
 // TestInputsThatAreMoreThanAList are those of a circuit that cannot be streamed,
 // since they lie in the list, which is one tile.
 func TestInputsThatAreMoreThanAList(t *testing.T) {
-	for _, inputs := range []uint32{tileMost, tileMost + 1} {
+	for _, inputs := range []uint32{maxTile, maxTile + 1} {
 		s := ShapeOf(porep(25))
 		s.Inputs = inputs
 		set := vram.NewSet("", 1)
@@ -276,7 +276,7 @@ func TestLaunchesWithinEveryBudget(t *testing.T) {
 			}
 			launches := [2]int{otherLaunches, otherLaunches}
 			for _, of := range AllSections {
-				full := p.mostScalars(of)
+				full := p.maxScalars(of)
 				for i, n := range []uint32{full, min(full, p.Inputs+p.Aux/denseShare)} {
 					if of == srs.SectionH {
 						n = full
@@ -315,7 +315,7 @@ func TestHoldsOfTheComputeLock(t *testing.T) {
 				continue
 			}
 			for _, of := range AllSections {
-				m, err := all.Resident.MSM(of, all.Resident.mostScalars(of))
+				m, err := all.Resident.MSM(of, all.Resident.maxScalars(of))
 				require.NoError(t, err)
 				largest = max(largest, m.Launches())
 			}

@@ -54,7 +54,7 @@ func (s Shape) Count(of srs.Section) uint32 {
 	return uint32(of.Count(s.counts))
 }
 
-// Slots is the number of a section's points on the card: those of h are padded
+// Slots is the number of a section's points on the device: those of h are padded
 // to the domain, and lie in bit-reversed order as the coefficients do.
 func (s Shape) Slots(of srs.Section) uint32 {
 	if of == srs.SectionH {

@@ -76,12 +76,12 @@ func TestMemoryForEveryDomain(t *testing.T) {
 				witness := witnessBytes(aux, inputs, list)
 				require.Equal(t, vram.Request{Bytes: witness, Exact: true, Late: 3}, n.Resident[BlockWitness], "witness block")
 
-				var Scratch uint64
+				var scratch uint64
 				for _, of := range AllSections {
-					Scratch += checkScratch(t, p, of, attempt)
+					scratch += checkScratch(t, p, of, attempt)
 				}
 				got := n.Resident[BlockScratch]
-				require.Equal(t, vram.Request{Bytes: Scratch, Exact: true, Late: 3},
+				require.Equal(t, vram.Request{Bytes: scratch, Exact: true, Late: 3},
 					vram.Request{Bytes: sizes(got.Bytes), Exact: got.Exact, Late: got.Late}, "scratch block")
 				checkPeak(t, n, set)
 			}
@@ -120,15 +120,15 @@ func checkScratch(t *testing.T, p Plan, of srs.Section, attempt int) uint64 {
 	chosen, err := p.MSM(of, uint32(n))
 	require.NoError(t, err)
 	require.LessOrEqual(t, msmBytes(chosen, point), part.Bytes, "the chosen MSM of section %s", of)
-	Scratch := launch.Range{Addr: base, Bytes: part.Bytes}
+	scratch := launch.Range{Addr: base, Bytes: part.Bytes}
 	whole := func(bytes uint64) launch.Range { return launch.Range{Bytes: bytes} }
 	section := launch.Section{Aux: launch.Density{N: p.Aux, Bitmap: whole(launch.BitmapBytes(p.Aux)), Ranks: whole(launch.RanksBytes(p.Aux))}}
 	calls := chosen.Calls(launch.MSMInput{
 		Scalars: whole(n * launch.FrBytes), Points: []launch.Range{whole(1 << 39)},
-		Results: []launch.Range{whole(chosen.ResultBytes(GroupOf(of)))}, Scratch: Scratch,
+		Results: []launch.Range{whole(chosen.ResultBytes(GroupOf(of)))}, Scratch: scratch,
 	})
-	calls = append(calls, section.Ones(GroupOf(of), whole(1<<39), whole(launch.BitmapBytes(p.Aux)), p.Aux, Scratch, whole(point))...)
-	calls = append(calls, section.Aux.Calls(Scratch)...)
+	calls = append(calls, section.Ones(GroupOf(of), whole(1<<39), whole(launch.BitmapBytes(p.Aux)), p.Aux, scratch, whole(point))...)
+	calls = append(calls, section.Aux.Calls(scratch)...)
 	for _, c := range calls {
 		for _, a := range c.Touches {
 			at := uint64(a.Base)
@@ -229,7 +229,7 @@ func checkPeak(t *testing.T, n vram.Need, set uint64) {
 
 // TestTableOfMemory is the table in docs/cuda.md, in GiB.
 func TestTableOfMemory(t *testing.T) {
-	for logSize, want := range map[int]struct{ set, ample, Scratch, least float64 }{
+	for logSize, want := range map[int]struct{ set, ample, scratch, least float64 }{
 		18: {0.09, 0.67, 0.64, 0.10},
 		20: {0.35, 1.43, 1.28, 0.30},
 		22: {1.38, 2.24, 1.82, 0.53},
@@ -248,7 +248,7 @@ func TestTableOfMemory(t *testing.T) {
 			}
 			assert.InDelta(t, want.set, gib(set), digits, "parameter set")
 			assert.InDelta(t, want.ample, gib(vram.Peak(ample.requests(), 0)), digits, "ample")
-			assert.InDelta(t, want.Scratch, gib(ample.scratchBytes()), digits, "of that scratch")
+			assert.InDelta(t, want.scratch, gib(ample.scratchBytes()), digits, "of that scratch")
 			assert.InDelta(t, want.least, gib(vram.Peak(least.requests(), 0)), digits, "least")
 		})
 	}

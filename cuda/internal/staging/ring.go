@@ -28,7 +28,7 @@ const (
 )
 
 // Ring is a set of pinned buffers that pageable memory goes through on its way
-// to the card. One user at a time fills and sends: the job in the turn that
+// to the device. One user at a time fills and sends: the job in the turn that
 // the ring belongs to.
 type Ring struct {
 	Free    chan *Slot
@@ -205,7 +205,7 @@ func (r *Ring) flyAll(ready <-chan filled, to Stream) error {
 		case next, open = <-ready:
 		default:
 			if len(r.Flying) > 0 {
-				if err := to.Look(r.reclaim); err != nil {
+				if err := to.Look(r.putCopied); err != nil {
 					return err
 				}
 				time.Sleep(pollInterval)
@@ -291,12 +291,12 @@ func (r *Ring) fly(batch []filled, to Stream) error {
 			}
 			recorded++
 		}
-		return r.reclaim(b, s)
+		return r.putCopied(b, s)
 	}, blocks...)
 }
 
-// reclaim frees the slots whose copies have run.
-func (r *Ring) reclaim(b *driver.Bound, _ driver.Stream) error {
+// putCopied frees the slots whose copies have run.
+func (r *Ring) putCopied(b *driver.Bound, _ driver.Stream) error {
 	for len(r.Flying) > 0 {
 		done, err := b.Done(r.Flying[0].copied)
 		if err != nil || !done {

@@ -23,7 +23,7 @@ const (
 	cacheScalars = 1 << 15
 )
 
-// Scalars is the segment that copies scalars to the card and checks them.
+// Scalars is the segment that copies scalars to the device and checks them.
 // read, if not nil, is called when each piece has been read.
 func Scalars(name string, from []fr.Element, to launch.Range, block int, read func()) Segment {
 	fill := func(piece int, s *Slot) (Work, error) {
@@ -74,7 +74,7 @@ func scalarRange(name string, index int) error {
 
 // copyChecked copies from to the start of to and returns the index of the
 // first scalar not below the modulus, or -1. A caller that changes a scalar
-// between check and copy is found out on the card.
+// between check and copy is found out on the device.
 func copyChecked(to, from []fr.Element) int {
 	for first := 0; first < len(from); first += cacheScalars {
 		part := from[first:min(first+cacheScalars, len(from))]

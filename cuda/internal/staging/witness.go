@@ -29,7 +29,7 @@ const (
 // oneMontgomery is 1 in Montgomery form.
 var oneMontgomery = fr.One()
 
-// DenseList is where a job's scalars other than 0 and 1 go on the card:
+// DenseList is where a job's scalars other than 0 and 1 go on the device:
 // entries in any order, each an aux variable's index and its value.
 type DenseList struct {
 	Indices  launch.Range // u32[capacity]
@@ -96,8 +96,8 @@ func (l *DenseList) Rest(values []fr.Element, block int) Segment {
 func (l *DenseList) fill(aux []fr.Element, of leftover, s *Slot, ones launch.Range) (Work, error) {
 	first := of.piece * pieceVars
 	vars := aux[first:min(first+pieceVars, len(aux))]
-	Bitmap, indices, values := split(s.Memory)
-	n, bad := classify(vars, uint32(first), Bitmap, indices, values)
+	bitmap, indices, values := split(s.Memory)
+	n, bad := classify(vars, uint32(first), bitmap, indices, values)
 	if bad >= 0 {
 		return nil, scalarRange("aux", first+bad)
 	}
@@ -105,7 +105,7 @@ func (l *DenseList) fill(aux []fr.Element, of leftover, s *Slot, ones launch.Ran
 	at, fits := l.take(of.piece, of.skip, max(n-of.skip, 0))
 	var copies []Work
 	if ones.Bytes > 0 {
-		copies = append(copies, CopyTo(bytesOf(Bitmap[:PiecesOf(len(vars), wordBits)]), ones, of.piece*pieceBitmapBytes))
+		copies = append(copies, CopyTo(bytesOf(bitmap[:PiecesOf(len(vars), wordBits)]), ones, of.piece*pieceBitmapBytes))
 	}
 	if fits > 0 {
 		copies = append(copies,
@@ -128,7 +128,7 @@ func InOrder(of []Work) Work {
 }
 
 // split lays a slot out: bitmap, indices, values.
-func split(memory []byte) (Bitmap, indices []uint32, values []fr.Element) {
+func split(memory []byte) (bitmap, indices []uint32, values []fr.Element) {
 	words := func(m []byte) []uint32 {
 		// SAFETY: pinned memory is page-aligned and the parts are multiples of
 		// a page; within m's length, and of its lifetime.
@@ -145,7 +145,7 @@ func split(memory []byte) (Bitmap, indices []uint32, values []fr.Element) {
 // Zeros and ones come in no order, so telling them apart by a branch would
 // cost a misprediction for every other variable; only dense values, which are
 // rare, take a branch here.
-func classify(vars []fr.Element, first uint32, Bitmap, indices []uint32, values []fr.Element) (n, bad int) {
+func classify(vars []fr.Element, first uint32, bitmap, indices []uint32, values []fr.Element) (n, bad int) {
 	for base := 0; base < len(vars); base += wordBits {
 		var word uint32
 		part := vars[base:min(base+wordBits, len(vars))]
@@ -164,7 +164,7 @@ func classify(vars []fr.Element, first uint32, Bitmap, indices []uint32, values 
 			values[n] = *x
 			n++
 		}
-		Bitmap[base/wordBits] = word
+		bitmap[base/wordBits] = word
 	}
 	return n, -1
 }
@@ -174,7 +174,7 @@ func nonzero(x uint64) uint64 { return (x | -x) >> 63 }
 
 // bytesOf views plain values as bytes.
 func bytesOf[T uint32 | uint64 | fr.Element](values []T) []byte {
-	var oneMontgomery T
+	var zero T
 	// SAFETY: the view has the slice's length and lifetime.
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(oneMontgomery)))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(zero)))
 }

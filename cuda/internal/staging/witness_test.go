@@ -13,13 +13,13 @@ import (
 )
 
 // witness is n scalars, each 0, 1 or dense with the given weights.
-func witness(n int, zero, oneMontgomery, dense int) []fr.Element {
+func witness(n int, zero, one, dense int) []fr.Element {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(dense)))
 	values := make([]fr.Element, n)
 	for i := range values {
-		switch k := rng.IntN(zero + oneMontgomery + dense); {
+		switch k := rng.IntN(zero + one + dense); {
 		case k < zero:
-		case k < zero+oneMontgomery:
+		case k < zero+one:
 			values[i].SetOne()
 		default:
 			values[i].SetUint64(rng.Uint64() | 2)
@@ -42,17 +42,17 @@ func TestClassify(t *testing.T) {
 		"near the edges":            {minusOne, least, fr.One(), {}, minusOne},
 	} {
 		t.Run(name, func(t *testing.T) {
-			Bitmap := make([]uint32, (len(vars)+wordBits-1)/wordBits)
-			for i := range Bitmap {
-				Bitmap[i] = 0xdeadbeef // every word is written
+			bitmap := make([]uint32, (len(vars)+wordBits-1)/wordBits)
+			for i := range bitmap {
+				bitmap[i] = 0xdeadbeef // every word is written
 			}
 			indices, values := make([]uint32, len(vars)), make([]fr.Element, len(vars))
-			n, bad := classify(vars, 700, Bitmap, indices, values)
+			n, bad := classify(vars, 700, bitmap, indices, values)
 			require.Equal(t, -1, bad)
 			k := 0
-			for i := range 32 * len(Bitmap) {
+			for i := range 32 * len(bitmap) {
 				isOne := i < len(vars) && vars[i].IsOne()
-				require.Equal(t, isOne, Bitmap[i/32]>>(i%32)&1 == 1, "bit %d", i)
+				require.Equal(t, isOne, bitmap[i/32]>>(i%32)&1 == 1, "bit %d", i)
 				if i < len(vars) && !isOne && !vars[i].IsZero() {
 					require.Equal(t, uint32(700+i), indices[k])
 					require.Equal(t, vars[i], values[k])
@@ -101,11 +101,11 @@ func rounds(t *testing.T, aux []fr.Element, capacity int) (sent [][]int) {
 		require.LessOrEqual(t, list.Count(), capacity)
 		sent = append(sent, vars)
 	}
-	var InOrder []leftover
+	var all []leftover
 	for p := range (len(aux) + pieceVars - 1) / pieceVars {
-		InOrder = append(InOrder, leftover{piece: p})
+		all = append(all, leftover{piece: p})
 	}
-	round(InOrder)
+	round(all)
 	for len(list.left) > 0 {
 		round(list.refill())
 	}
@@ -144,10 +144,10 @@ func TestListInRounds(t *testing.T) {
 // BenchmarkClassify is one core's share of staging a witness.
 func BenchmarkClassify(b *testing.B) {
 	vars := witness(pieceVars, 511, 472, 17)
-	Bitmap, indices, values := split(make([]byte, SlotBytes))
+	bitmap, indices, values := split(make([]byte, SlotBytes))
 	b.SetBytes(pieceVars * ScalarBytes)
 	for range b.N {
-		if _, bad := classify(vars, 0, Bitmap, indices, values); bad >= 0 {
+		if _, bad := classify(vars, 0, bitmap, indices, values); bad >= 0 {
 			b.Fatal(bad)
 		}
 	}

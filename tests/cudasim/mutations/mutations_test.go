@@ -38,7 +38,7 @@ var (
 
 var mutations = map[string]mutation{
 	"no stream ever waits for an event": {
-		"cuda/lanes.go", "return b.Wait(stream, driver.Event(e))", "return nil",
+		"cuda/internal/devcontext/streams.go", "return b.Wait(stream, driver.Event(e))", "return nil",
 		proofs, "cudasim: order",
 	},
 	"kernels do not wait for the job's uploads": {
@@ -69,7 +69,7 @@ var mutations = map[string]mutation{
 		proofs, "cudasim: ",
 	},
 	"all events are recorded on the next stream": {
-		"cuda/lanes.go", "return b.Record(e, stream)", "return b.Record(e, l.streams[(int(s)+1)%len(l.streams)])",
+		"cuda/internal/devcontext/streams.go", "return b.Record(e, stream)", "return b.Record(e, l.streams[(int(s)+1)%len(l.streams)])",
 		proofs, "cudasim: order",
 	},
 	"a block's fence leaves the compute stream out": {

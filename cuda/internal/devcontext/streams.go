@@ -1,4 +1,4 @@
-package cuda
+package devcontext
 
 import (
 	"errors"
@@ -13,14 +13,14 @@ import (
 	"github.com/libcuzk/libcuzk/internal/vram"
 )
 
-// lanes are the streams of one context, each with an OS thread that enqueues
-// on it, and the memory under them: the sched.Device of a card.
-type lanes struct {
-	context *driver.Context
+// Streams are the streams of one context, each with an OS thread that enqueues
+// on it, and the memory under them: the sched.Device of a device.
+type Streams struct {
+	Driver  *driver.Context
 	streams [sched.Streams]driver.Stream
 	threads [sched.Streams]*driver.Thread
-	sides   [len(plan.Branches)]driver.Stream // beside the compute stream, enqueued on by its thread
-	watch   *driver.Thread                    // polls events, so that no poll waits behind launches
+	Sides   [len(plan.Branches)]driver.Stream // beside the compute stream, enqueued on by its thread
+	Watch   *driver.Thread                    // polls events, so that no poll waits behind launches
 	base    driver.DevicePtr
 	bytes   uint64 // of addresses reserved from base on
 
@@ -36,17 +36,17 @@ type mapping struct {
 	unmapped bool // only the memory is left
 }
 
-var _ sched.Device = (*lanes)(nil)
+var _ sched.Device = (*Streams)(nil)
 
-// newLanes makes a context with its streams and reserves addresses for all the
-// memory there is on the card. No memory is behind them yet.
-func newLanes(dev *driver.Device) (*lanes, error) {
+// newStreams makes a context with its streams and reserves addresses for all the
+// memory there is on the device. No memory is behind them yet.
+func newStreams(dev *driver.Device) (*Streams, error) {
 	ctx, err := dev.NewContext()
 	if err != nil {
 		return nil, err
 	}
-	l := &lanes{
-		context: ctx, watch: ctx.Main(), mapped: map[uint64]mapping{},
+	l := &Streams{
+		Driver: ctx, Watch: ctx.Main(), mapped: map[uint64]mapping{},
 		bytes: (dev.Bytes + vram.Granule - 1) / vram.Granule * vram.Granule,
 	}
 	if err := l.start(); err != nil {
@@ -55,9 +55,9 @@ func newLanes(dev *driver.Device) (*lanes, error) {
 	return l, nil
 }
 
-func (l *lanes) start() error {
+func (l *Streams) start() error {
 	for s := range l.streams {
-		t, err := l.context.NewThread()
+		t, err := l.Driver.NewThread()
 		if err != nil {
 			return err
 		}
@@ -71,8 +71,8 @@ func (l *lanes) start() error {
 		}
 	}
 	err := l.threads[sched.Compute].Do(func(b *driver.Bound) (err error) {
-		for i := range l.sides {
-			if l.sides[i], err = b.NewStream(); err != nil {
+		for i := range l.Sides {
+			if l.Sides[i], err = b.NewStream(); err != nil {
 				return err
 			}
 		}
@@ -81,19 +81,19 @@ func (l *lanes) start() error {
 	if err != nil {
 		return err
 	}
-	return l.watch.Do(func(b *driver.Bound) (err error) {
+	return l.Watch.Do(func(b *driver.Bound) (err error) {
 		l.base, err = b.AddressReserve(l.bytes, 0)
 		return err
 	})
 }
 
-// on runs f on the thread of a stream.
-func (l *lanes) on(s sched.Stream, f func(b *driver.Bound, stream driver.Stream) error) error {
-	return lost(l.threads[s].Do(func(b *driver.Bound) error { return f(b, l.streams[s]) }))
+// On runs f on the thread of a stream.
+func (l *Streams) On(s sched.Stream, f func(b *driver.Bound, stream driver.Stream) error) error {
+	return MarkLost(l.threads[s].Do(func(b *driver.Bound) error { return f(b, l.streams[s]) }))
 }
 
-// lost marks errors after which nothing on the device is trusted.
-func lost(err error) error {
+// MarkLost marks errors after which nothing on the device is trusted.
+func MarkLost(err error) error {
 	if driver.Lost(err) && !errors.Is(err, sched.ErrDeviceLost) {
 		return fmt.Errorf("%w: %w", sched.ErrDeviceLost, err)
 	}
@@ -101,10 +101,10 @@ func lost(err error) error {
 }
 
 // Record implements sched.Device.
-func (l *lanes) Record(s sched.Stream) (sched.Event, error) {
+func (l *Streams) Record(s sched.Stream) (sched.Event, error) {
 	var e driver.Event
-	err := l.on(s, func(b *driver.Bound, stream driver.Stream) (err error) {
-		if e, err = l.event(b); err != nil {
+	err := l.On(s, func(b *driver.Bound, stream driver.Stream) (err error) {
+		if e, err = l.Event(b); err != nil {
 			return err
 		}
 		return b.Record(e, stream)
@@ -112,8 +112,8 @@ func (l *lanes) Record(s sched.Stream) (sched.Event, error) {
 	return sched.Event(e), err
 }
 
-// event is an idle event, or a new one.
-func (l *lanes) event(b *driver.Bound) (driver.Event, error) {
+// Event is an idle event, or a new one.
+func (l *Streams) Event(b *driver.Bound) (driver.Event, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := len(l.idle); n > 0 {
@@ -125,8 +125,8 @@ func (l *lanes) event(b *driver.Bound) (driver.Event, error) {
 }
 
 // Poll implements sched.Device.
-func (l *lanes) Poll(pending *[sched.Streams][]sched.Event) (done [sched.Streams]int, err error) {
-	err = l.watch.Do(func(b *driver.Bound) error {
+func (l *Streams) Poll(pending *[sched.Streams][]sched.Event) (done [sched.Streams]int, err error) {
+	err = l.Watch.Do(func(b *driver.Bound) error {
 		for st, events := range pending {
 			for _, e := range events {
 				passed, err := b.Done(driver.Event(e))
@@ -141,43 +141,43 @@ func (l *lanes) Poll(pending *[sched.Streams][]sched.Event) (done [sched.Streams
 		}
 		return nil
 	})
-	return done, lost(err)
+	return done, MarkLost(err)
 }
 
 // Wait implements sched.Device.
-func (l *lanes) Wait(s sched.Stream, e sched.Event) error {
-	return l.on(s, func(b *driver.Bound, stream driver.Stream) error {
+func (l *Streams) Wait(s sched.Stream, e sched.Event) error {
+	return l.On(s, func(b *driver.Bound, stream driver.Stream) error {
 		return b.Wait(stream, driver.Event(e))
 	})
 }
 
 // Destroy implements sched.Device. The event object is used again.
-func (l *lanes) Destroy(e sched.Event) {
+func (l *Streams) Destroy(e sched.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.idle = append(l.idle, driver.Event(e))
 }
 
-// at is the address of an offset of the ledger.
-func (l *lanes) at(offset uint64) driver.DevicePtr { return l.base + driver.DevicePtr(offset) }
+// At is the address of an offset of the ledger.
+func (l *Streams) At(offset uint64) driver.DevicePtr { return l.base + driver.DevicePtr(offset) }
 
 // Map implements sched.Device.
-func (l *lanes) Map(offset, bytes uint64) error {
+func (l *Streams) Map(offset, bytes uint64) error {
 	var h driver.Allocation
-	err := l.watch.Do(func(b *driver.Bound) (err error) {
+	err := l.Watch.Do(func(b *driver.Bound) (err error) {
 		if h, err = b.Create(bytes); err != nil {
 			return err
 		}
-		if err = b.Map(l.at(offset), bytes, h); err != nil {
+		if err = b.Map(l.At(offset), bytes, h); err != nil {
 			err = errors.Join(err, b.Release(h))
 		}
 		return err
 	})
 	if driver.Of(err, driver.CauseDeviceMemory) {
-		return fmt.Errorf("%w: %w%s", sched.ErrNoMemory, err, l.free())
+		return fmt.Errorf("%w: %w%s", sched.ErrNoMemory, err, l.FreeText())
 	}
 	if err != nil {
-		return lost(err)
+		return MarkLost(err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,12 +185,12 @@ func (l *lanes) Map(offset, bytes uint64) error {
 	return nil
 }
 
-// free says how much of the card is free, for an error.
-func (l *lanes) free() (text string) {
-	_ = l.watch.Do(func(b *driver.Bound) error {
+// FreeText says how much of the device is free, for an error.
+func (l *Streams) FreeText() (text string) {
+	_ = l.Watch.Do(func(b *driver.Bound) error {
 		free, total, err := b.MemInfo()
 		if err == nil {
-			text = fmt.Sprintf("; %d of the card's %d bytes are free", free, total)
+			text = fmt.Sprintf("; %d of the GPU's %d bytes are free", free, total)
 		}
 		return err
 	})
@@ -198,21 +198,21 @@ func (l *lanes) free() (text string) {
 }
 
 // Unmap implements sched.Device.
-func (l *lanes) Unmap(offset, bytes uint64) error {
+func (l *Streams) Unmap(offset, bytes uint64) error {
 	l.mu.Lock()
 	m, ok := l.mapped[offset]
 	l.mu.Unlock()
 	if !ok {
-		return fmt.Errorf("cuda: unmapping %d bytes at offset %d of the arena of %s: nothing was mapped there", bytes, offset, l.context.Device().String())
+		return fmt.Errorf("cuda: unmapping %d bytes at offset %d of the arena of %s: nothing was mapped there", bytes, offset, l.Driver.Device().String())
 	}
-	return lost(l.watch.Do(func(b *driver.Bound) error { return l.takeBack(b, offset, m) }))
+	return MarkLost(l.Watch.Do(func(b *driver.Bound) error { return l.unmap(b, offset, m) }))
 }
 
 // close waits for everything enqueued and destroys the context. Every mapping
 // should have been taken back. It goes on after errors, and may be called again
 // if the driver refuses to destroy the context.
-func (l *lanes) close() error {
-	err := l.watch.Do(func(b *driver.Bound) error {
+func (l *Streams) close() error {
+	err := l.Watch.Do(func(b *driver.Bound) error {
 		failed := b.SynchronizeDeviceWide()
 		drained := failed == nil
 		l.mu.Lock() // of a lost context a job that has ended may still give events back
@@ -222,7 +222,7 @@ func (l *lanes) close() error {
 			return err == nil
 		})
 		l.mu.Unlock()
-		for _, list := range [][]driver.Stream{l.streams[:], l.sides[:]} {
+		for _, list := range [][]driver.Stream{l.streams[:], l.Sides[:]} {
 			for i, s := range list {
 				if s == 0 {
 					continue
@@ -236,26 +236,26 @@ func (l *lanes) close() error {
 		}
 		// What was enqueued on a lost context ends only with it.
 		if drained || len(l.mapped) == 0 {
-			failed = errors.Join(failed, l.unreserve(b))
+			failed = errors.Join(failed, l.UnmapRest(b))
 		}
 		return failed
 	})
 	if errors.Is(err, driver.ErrClosed) {
 		return nil
 	}
-	return errors.Join(err, l.context.Close())
+	return errors.Join(err, l.Driver.Close())
 }
 
-// unreserve takes back mappings, physical memory and addresses. They belong to
+// UnmapRest takes back mappings, physical memory and addresses. They belong to
 // the process, not to a context: b may be of another one or of none, when this
 // one is lost and has refused. What the driver refuses stays for another call.
-func (l *lanes) unreserve(b *driver.Bound) error {
+func (l *Streams) UnmapRest(b *driver.Bound) error {
 	l.mu.Lock()
 	mapped := maps.Clone(l.mapped)
 	l.mu.Unlock()
 	var failed error
 	for offset, m := range mapped {
-		err := l.takeBack(b, offset, m)
+		err := l.unmap(b, offset, m)
 		failed = errors.Join(failed, err)
 		if driver.Sticky(err) {
 			return failed // as all others would be
@@ -271,11 +271,11 @@ func (l *lanes) unreserve(b *driver.Bound) error {
 	return nil
 }
 
-// takeBack gives one mapping's memory back. Not under l.mu, which launches
+// unmap gives one mapping's memory back. Not under l.mu, which launches
 // take: it lasts 0.3 ms a GiB.
-func (l *lanes) takeBack(b *driver.Bound, offset uint64, m mapping) error {
+func (l *Streams) unmap(b *driver.Bound, offset uint64, m mapping) error {
 	if !m.unmapped {
-		if err := b.Unmap(l.at(offset), m.bytes); err != nil {
+		if err := b.Unmap(l.At(offset), m.bytes); err != nil {
 			return err
 		}
 	}
@@ -291,15 +291,15 @@ func (l *lanes) takeBack(b *driver.Bound, offset uint64, m mapping) error {
 	return nil
 }
 
-// holds reports whether unreserve has anything to give back.
-func (l *lanes) holds() bool {
+// HoldsMemory reports whether UnmapRest has anything to give back.
+func (l *Streams) HoldsMemory() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.base != 0 || len(l.mapped) > 0
 }
 
-// mappedBytes is how much of the card the mappings hold.
-func (l *lanes) mappedBytes() (n uint64) {
+// MappedBytes is how much of the device the mappings hold.
+func (l *Streams) MappedBytes() (n uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range l.mapped {

@@ -1,4 +1,4 @@
-package cuda
+package devcontext
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/internal/plan"
 )
 
-// resultPool keeps pinned buffers of maxResultBytes, one for each round of a
+// Results keeps pinned buffers of plan.MaxResultBytes, one for each round of a
 // job that has not ended. Pinned memory is never given back on a job's path:
 // freeing it waits for the whole device.
-type resultPool struct {
+type Results struct {
 	mu       sync.Mutex
-	all      [][]byte // guarded by mu
-	free     [][]byte // guarded by mu
+	All      [][]byte // guarded by mu
+	Free     [][]byte // guarded by mu
 	released bool     // guarded by mu; what comes back is not the pool's any more
 }
 
@@ -24,52 +24,52 @@ type resultPool struct {
 const preparedResults = 4 * plan.MaxEnqueued
 
 // prepare pins the first buffers, so that few jobs have to.
-func (p *resultPool) prepare(b *driver.Bound) error {
+func (p *Results) prepare(b *driver.Bound) error {
 	for range preparedResults {
 		memory, err := b.HostAlloc(plan.MaxResultBytes)
 		if err != nil {
 			return err
 		}
-		p.all = append(p.all, memory)
-		p.free = append(p.free, memory)
+		p.All = append(p.All, memory)
+		p.Free = append(p.Free, memory)
 	}
 	return nil
 }
 
-// take gives an idle buffer, or a new one.
-func (p *resultPool) take(b *driver.Bound) ([]byte, error) {
+// Take gives an idle buffer, or a new one.
+func (p *Results) Take(b *driver.Bound) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n := len(p.free); n > 0 {
-		m := p.free[n-1]
-		p.free = p.free[:n-1]
+	if n := len(p.Free); n > 0 {
+		m := p.Free[n-1]
+		p.Free = p.Free[:n-1]
 		return m, nil
 	}
 	memory, err := b.HostAlloc(plan.MaxResultBytes)
 	if err == nil {
-		p.all = append(p.all, memory)
+		p.All = append(p.All, memory)
 	}
 	return memory, err
 }
 
-// put gives buffers back; no copy into them runs any more. A card that is being
+// Put gives buffers back; no copy into them runs any more. A device that is being
 // reset, which waits only for jobs to end, may have unpinned them already.
-func (p *resultPool) put(buffers ...[]byte) {
+func (p *Results) Put(buffers ...[]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.released {
-		p.free = append(p.free, buffers...)
+		p.Free = append(p.Free, buffers...)
 	}
 }
 
-// release unpins everything. What the driver refuses to take back stays for
+// Release unpins everything. What the driver refuses to take back stays for
 // another call.
-func (p *resultPool) release(b *driver.Bound) error {
+func (p *Results) Release(b *driver.Bound) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var failed error
-	p.free, p.released = nil, true
-	p.all = slices.DeleteFunc(p.all, func(m []byte) bool {
+	p.Free, p.released = nil, true
+	p.All = slices.DeleteFunc(p.All, func(m []byte) bool {
 		err := b.HostFreeDeviceWide(m)
 		failed = errors.Join(failed, err)
 		return err == nil

@@ -1,4 +1,4 @@
-package cuda
+package devcontext
 
 import (
 	"sync"
@@ -7,9 +7,9 @@ import (
 	"github.com/libcuzk/libcuzk/cuda/driver"
 )
 
-// kernelTimer measures how long each kernel takes on the card, as the time
+// Timer measures how long each kernel takes on the device, as the time
 // between an event before it and the next one. Nil measures nothing.
-type kernelTimer struct {
+type Timer struct {
 	mu    sync.Mutex
 	marks []kernelMark // guarded by mu
 }
@@ -21,7 +21,7 @@ type kernelMark struct {
 	event  driver.Event
 }
 
-func (k *kernelTimer) mark(b *driver.Bound, s driver.Stream, name string) error {
+func (k *Timer) mark(b *driver.Bound, s driver.Stream, name string) error {
 	if k == nil {
 		return nil
 	}
@@ -38,19 +38,19 @@ func (k *kernelTimer) mark(b *driver.Bound, s driver.Stream, name string) error 
 	return nil
 }
 
-// kernelTime is what one kernel took in all its launches.
-type kernelTime struct {
-	launches int
-	total    time.Duration
+// Time is what one kernel took in all its launches.
+type Time struct {
+	Launches int
+	Total    time.Duration
 }
 
-// read sums up what has been measured and forgets it. All that was enqueued
+// Read sums up what has been measured and forgets it. All that was enqueued
 // must have run.
-func (k *kernelTimer) read(b *driver.Bound) (map[string]kernelTime, error) {
+func (k *Timer) Read(b *driver.Bound) (map[string]Time, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	last := map[driver.Stream]kernelMark{}
-	times := map[string]kernelTime{}
+	times := map[string]Time{}
 	for _, m := range k.marks {
 		if before, ok := last[m.stream]; ok && before.name != "" {
 			took, err := b.Elapsed(before.event, m.event)
@@ -58,7 +58,7 @@ func (k *kernelTimer) read(b *driver.Bound) (map[string]kernelTime, error) {
 				return nil, err
 			}
 			t := times[before.name]
-			times[before.name] = kernelTime{t.launches + 1, t.total + took}
+			times[before.name] = Time{t.Launches + 1, t.Total + took}
 		}
 		last[m.stream] = m
 	}

@@ -1,4 +1,4 @@
-package cuda
+package devcontext
 
 import (
 	"errors"
@@ -10,20 +10,20 @@ import (
 	"github.com/libcuzk/libcuzk/internal/sched"
 )
 
-// kernelTable holds the kernels of one context.
-type kernelTable struct {
+// Modules holds the kernels of one context.
+type Modules struct {
 	*image.Kernels
-	timer *kernelTimer // nil: kernels are not timed
-	local uint64       // bytes of local memory that a thread takes at most
+	Timer *Timer // nil: kernels are not timed
+	local uint64 // bytes of local memory that a thread takes at most
 }
 
 // loadKernels opens every image, looks every kernel up and loads its code.
-func loadKernels(b *driver.Bound, set *image.Set) (*kernelTable, error) {
+func loadKernels(b *driver.Bound, set *image.Set) (*Modules, error) {
 	opened, err := set.Open(b, launch.Kernels())
 	if err != nil {
 		return nil, err
 	}
-	k := &kernelTable{Kernels: opened}
+	k := &Modules{Kernels: opened}
 	for _, kernel := range launch.Kernels() {
 		local, err := b.LoadFunction(opened.Function(kernel), kernel.Name)
 		if err != nil {
@@ -34,10 +34,10 @@ func loadKernels(b *driver.Bound, set *image.Set) (*kernelTable, error) {
 	return k, nil
 }
 
-// enqueue starts calls on a stream.
-func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, calls []launch.Call) error {
+// Enqueue starts calls on a stream.
+func (k *Modules) Enqueue(b *driver.Bound, s driver.Stream, calls []launch.Call) error {
 	for _, c := range calls {
-		if err := k.timer.mark(b, s, c.Kernel.Name); err != nil {
+		if err := k.Timer.mark(b, s, c.Kernel.Name); err != nil {
 			return err
 		}
 		err := k.Start(b, s, c)
@@ -48,18 +48,18 @@ func (k *kernelTable) enqueue(b *driver.Bound, s driver.Stream, calls []launch.C
 			return err
 		}
 	}
-	return k.timer.mark(b, s, "")
+	return k.Timer.mark(b, s, "")
 }
 
-// errLaunchMemory is for a launch that the driver had no memory for, in spite
+// ErrLaunchMemory is for a launch that the driver had no memory for, in spite
 // of the reserve. The context goes on: nothing of the launch has happened.
-var errLaunchMemory = fmt.Errorf("%w: for a kernel's first launch", sched.ErrNoMemory)
+var ErrLaunchMemory = fmt.Errorf("%w: for a kernel's first launch", sched.ErrNoMemory)
 
 func launchMemory(b *driver.Bound, err error) error {
 	free, total, failed := b.MemInfo()
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	return fmt.Errorf("%w: %w; %d of the card's %d bytes are free, which others hold or this process's budget takes: "+
-		"wait for them, or give each process a lower budget (CUZK_VRAM_BUDGET)", errLaunchMemory, err, free, total)
+	return fmt.Errorf("%w: %w; %d of the GPU's %d bytes are free, which others hold or this process's budget takes: "+
+		"wait for them, or give each process a lower budget (CUZK_VRAM_BUDGET)", ErrLaunchMemory, err, free, total)
 }
