@@ -93,8 +93,8 @@ func TestHolder(t *testing.T) {
 const simulatedCard = 16 << 30
 
 // Bytes that a neighbour leaves: no room for a context of 0.51 GiB; and room for
-// an open card (706 MiB on an H200), but not for the two chunks that a job and
-// its parameters take.
+// an open card (712 MiB on an H200) and a chunk, but not for the two that a
+// partition and its parameters take.
 const (
 	leavesNoContext = 100 << 20
 	leavesOneChunk  = 1000 << 20
@@ -110,10 +110,7 @@ func TestNeighbourHoldsMostOfTheCard(t *testing.T) {
 			r := open(t, cuda.Options{BudgetBytes: budget})
 			n := r.fill(leave)
 			defer n.letGo()
-			c, err := r.addCircuit(shape, 1)
-			if err == nil {
-				c.free()
-			}
+			err := r.proveOne(shape)
 			require.Error(t, err)
 			t.Log(err)
 			assert.True(t, driver.Is(err, driver.ErrorOutOfMemory))
@@ -139,6 +136,17 @@ func TestNeighbourHoldsMostOfTheCard(t *testing.T) {
 			}
 		})
 	}
+}
+
+// proveOne opens a circuit's parameters and proves it once.
+func (r *rig) proveOne(shape synth.Shape) error {
+	c, err := r.addCircuit(shape, 1)
+	if err != nil {
+		return err
+	}
+	defer c.free()
+	_, err = r.Prove(r.t.Context(), c.srs, c.partition(0), engine.DefaultProveOptions())
+	return err
 }
 
 // Two processes prove on one card, on which a third leaves room for one of them
