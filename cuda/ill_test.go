@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/backend"
 	"github.com/libcuzk/libcuzk/internal/circuits/synth"
 	"github.com/libcuzk/libcuzk/internal/sched"
@@ -145,6 +146,9 @@ func TestADeviceThatDoesNotSayWhoItIs(t *testing.T) {
 				assert.Empty(t, infos[1-ill].Unusable)
 				_, err = provider.Open(ill)
 				assert.ErrorContains(t, err, call)
+				assert.ErrorIs(t, err, backend.ErrNoDevice)
+				assert.ErrorIs(t, err, backend.ErrDeviceLost, "the kind of the call's error")
+				assert.True(t, driver.Is(err, 999), "%v", err)
 				opened, err := provider.Open(1 - ill)
 				require.NoError(t, err)
 				got, err := sums(t.Context(), opened, p)

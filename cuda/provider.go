@@ -186,7 +186,7 @@ func (p *Provider) Open(ordinal int) (backend.Device, error) {
 		return nil, fmt.Errorf("cuda: %w: device %d, expected 0 to %d", backend.ErrNoDevice, ordinal, len(devices)-1)
 	}
 	if err := devices[ordinal].Refusal(); err != nil {
-		return nil, sentinel.Wrap(backend.ErrNoDevice, err)
+		return nil, sentinel.Wrap(backend.ErrNoDevice, ofKind(err))
 	}
 	d, err := openPatiently(devices[ordinal], images, p.options)
 	return d, ofKind(err)

@@ -206,6 +206,7 @@ type Device struct {
 	// Unusable says why the card cannot be used; empty if it can.
 	Unusable string
 
+	silent   error // why it did not say who it is; nil if it did
 	uploaded atomic.Uint64
 }
 
@@ -237,14 +238,17 @@ const nameless = "device without an answer"
 func (d *Driver) device(ordinal int) *Device {
 	dev := &Device{d: d, Ordinal: ordinal, Name: nameless}
 	if err := dev.identify(); err != nil {
-		dev.Unusable = err.Error()
+		dev.Unusable, dev.silent = err.Error(), err
 	}
 	return dev
 }
 
 // Refusal is why the device cannot be used, or nil.
 func (dev *Device) Refusal() error {
-	if dev.Unusable == "" {
+	switch {
+	case dev.silent != nil:
+		return fmt.Errorf("cuda: gpu%d %s: %w", dev.Ordinal, dev.Name, dev.silent)
+	case dev.Unusable == "":
 		return nil
 	}
 	return fmt.Errorf("cuda: gpu%d %s: %s", dev.Ordinal, dev.Name, dev.Unusable)
