@@ -51,7 +51,7 @@ func Example() {
 	}
 
 	// Unordered output:
-	// parameters
+	// open
 	// quotient
 	// classify
 	// sums
