@@ -59,16 +59,16 @@ func (s *Scheduler) ask(ctx context.Context) (release func(), err error) {
 
 // giveWay lets a process that waits for memory go first: a steady stream of
 // jobs here would never let it in. Nothing is claimed meanwhile. It is called in
-// the claim turn.
+// the claim turn, and for a load before it has its place.
 func (s *Scheduler) giveWay(ctx context.Context) error {
 	if s.cfg.Neighbours == nil {
 		return nil
 	}
 	if !s.cfg.Neighbours.Asked() {
-		s.gaveWay = time.Time{}
+		s.gaveWayAt(time.Time{})
 		return nil
 	}
-	if !s.gaveWay.IsZero() && time.Since(s.gaveWay) < giveWayAgain {
+	if s.gaveWayLately() {
 		return nil
 	}
 	var empty time.Time // since when we hold nothing
@@ -82,7 +82,7 @@ func (s *Scheduler) giveWay(ctx context.Context) error {
 		case empty.IsZero():
 			empty = time.Now()
 		case time.Since(empty) >= giveWayFor:
-			s.gaveWay = time.Now()
+			s.gaveWayAt(time.Now())
 			return nil
 		}
 		if err := sleep(ctx, retryMemory); err != nil {
@@ -90,6 +90,18 @@ func (s *Scheduler) giveWay(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (s *Scheduler) gaveWayAt(t time.Time) {
+	s.mem.Lock()
+	defer s.mem.Unlock()
+	s.gaveWay = t
+}
+
+func (s *Scheduler) gaveWayLately() bool {
+	s.mem.Lock()
+	defer s.mem.Unlock()
+	return !s.gaveWay.IsZero() && time.Since(s.gaveWay) < giveWayAgain
 }
 
 // giveBack gives back all memory that no job works on, the parameter sets too,

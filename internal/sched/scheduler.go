@@ -104,7 +104,7 @@ type Scheduler struct {
 	lost        error                 // why the device is lost
 	recovering  bool
 	closed      bool
-	gaveWay     time.Time // when a neighbour was last given way to in vain; belongs to the claim turn
+	gaveWay     time.Time // when a neighbour was last given way to in vain
 	stopTrim    chan struct{}
 	stats       counters
 	audit       func() // tests: called at every step
