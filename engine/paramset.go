@@ -46,7 +46,7 @@ type SRSInfo struct {
 // Who uses a set is counted where it is used, each count under its own lock:
 //
 //	C handle       the owners of a cuzk_srs (package capi); together one owner of its SRS
-//	SRS.refs       the owners of one SRS, which Go users and the drop-in retain and release
+//	SRS.refs       the owners of one SRS, which Go users retain and release
 //	paramSet.refs  the SRS and jobs of one engine; with the last the set is closed
 //	srs.Params     the engines that have the set and what reads its points; the
 //	               last release frees the points and closes the file
