@@ -106,6 +106,7 @@ func FuzzAssignment(f *testing.F) {
 		f.Add(append([]byte{3, which, 1}, value(0)...))
 		f.Add(append([]byte{4, which, 0}, value(1)...))
 	}
+	f.Add(append([]byte{2, 0, 0}, value(288)...)) // a newer caller's struct_size
 	f.Add([]byte{})
 	f.Add(append(append([]byte{3, 4, 1}, value(0)...), append([]byte{3, 5, 1}, value(0)...)...))
 
@@ -124,7 +125,10 @@ func FuzzAssignment(f *testing.F) {
 			mutate(c, script)
 		}
 		var proofs []engine.Proof
-		first := addressOf(guarded(t, []assignmentC{*c}, 1))
+		// A struct_size beyond the struct is that of a newer caller, who has the memory.
+		room := guarded(t, make([]byte, maxStructSize), maxStructSize)
+		*(*assignmentC)(unsafe.Pointer(room)) = *c
+		first := addressOf(room)
 		parts, err := jobPartitions(indexed("assignments"), first, 1, blinding{r, s, "r", "s"})
 		if err == nil {
 			var j *job
