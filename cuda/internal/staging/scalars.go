@@ -9,6 +9,7 @@ import (
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
 	"github.com/libcuzk/libcuzk/engine/groth16"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/modulus"
 )
@@ -46,7 +47,7 @@ func Bitmap(d groth16.Density, to launch.Range, block int) Segment {
 	words := d.Words[:PiecesOf(d.Len, densityWordBits)]
 	fill := func(piece int, s *Slot) (Work, error) {
 		first := piece * slotWords
-		n := copy(s.Memory, bytesOf(words[first:min(first+slotWords, len(words))]))
+		n := copy(s.Memory, hostmem.BytesOf(words[first:min(first+slotWords, len(words))]))
 		// The kernels' words are half as long: the last half may be past the end.
 		n = min(n, int(to.Bytes)-first*densityWordBytes)
 		return CopyTo(s.Memory[:n], to, first*densityWordBytes), nil

@@ -9,6 +9,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/libcuzk/libcuzk/cuda/driver"
+	"github.com/libcuzk/libcuzk/internal/hostmem"
 	"github.com/libcuzk/libcuzk/internal/launch"
 	"github.com/libcuzk/libcuzk/internal/modulus"
 )
@@ -105,12 +106,12 @@ func (l *DenseList) fill(aux []fr.Element, of leftover, s *Slot, ones launch.Ran
 	at, fits := l.take(of.piece, of.skip, max(n-of.skip, 0))
 	var copies []Work
 	if ones.Bytes > 0 {
-		copies = append(copies, CopyTo(bytesOf(bitmap[:PiecesOf(len(vars), wordBits)]), ones, of.piece*pieceBitmapBytes))
+		copies = append(copies, CopyTo(hostmem.BytesOf(bitmap[:PiecesOf(len(vars), wordBits)]), ones, of.piece*pieceBitmapBytes))
 	}
 	if fits > 0 {
 		copies = append(copies,
-			CopyTo(bytesOf(indices[of.skip:of.skip+fits]), l.Indices, at*indexBytes),
-			CopyTo(bytesOf(values[of.skip:of.skip+fits]), l.Values, at*ScalarBytes))
+			CopyTo(hostmem.BytesOf(indices[of.skip:of.skip+fits]), l.Indices, at*indexBytes),
+			CopyTo(hostmem.BytesOf(values[of.skip:of.skip+fits]), l.Values, at*ScalarBytes))
 	}
 	return InOrder(copies), nil
 }
@@ -171,10 +172,3 @@ func classify(vars []fr.Element, first uint32, bitmap, indices []uint32, values 
 
 // nonzero is 1 if x is not 0, else 0.
 func nonzero(x uint64) uint64 { return (x | -x) >> 63 }
-
-// bytesOf views plain values as bytes.
-func bytesOf[T uint32 | uint64 | fr.Element](values []T) []byte {
-	var zero T
-	// SAFETY: the view has the slice's length and lifetime.
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(zero)))
-}
